@@ -96,7 +96,7 @@ from handrail_serve.views import MAIN_PAGES, PAGES, render_view
 _T = TypeVar("_T")
 
 SHELLS = ("/", *dict.fromkeys(f"/{page.pattern.split('/')[1]}/**" for page in PAGES))
-"""Addresses of the Console, by their first word: each returns the same page without data."""
+"""First segments of the addresses of the Console: each returns the same page without data."""
 
 
 AnswerMcp: TypeAlias = Callable[[Headers, bytes, Runtime], HttpAnswer]
@@ -111,20 +111,22 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     answer_mcp: AnswerMcp
     notices: Callable[[str], Sequence[Notice]] = lambda _: ()
     log: Callable[[str], None] | None = None
-    """Where a line per request goes; None: nowhere."""
+    """Receiver of one log line per request; None if there is none."""
     note_unlocked: Callable[[], None] = lambda: None
-    """Called when somebody has shown the token: a page that carries it is no longer needed."""
+    """Called when a caller has shown the token: a page that carries it is no longer needed."""
     marks: Marks | None = None
-    """Of every session, something that changes with every commit; None: the log is listed for it."""
+    """A mark for every session that changes with every commit; None lists the log for it."""
     build_a2a: BuildA2a | None = None
-    """How to answer A2A clients; None: the library for it is not installed."""
+    """Builder of the answers to A2A clients; None if the library for it is not installed."""
     proxies: frozenset[str] = frozenset()
-    """Where there are any, nobody else is answered."""
+    """Addresses of trusted proxies. If there are any, only connections from them are answered."""
     accounts: AccountService | None = None
-    """Who may come in, where callers have accounts; None: whoever has the token of the server."""
+    """The account service, if callers have accounts; None accepts every caller with the token of the
+    server.
+    """
     bounds: Bounds = Bounds()
     turn_to_hash: Turn = nullcontext
-    """Waited for before a passphrase is hashed."""
+    """Turn to wait for before a passphrase is hashed."""
 
 
 class App:
@@ -147,16 +149,16 @@ class App:
         self._a2a_lock = asyncio.Lock()
         self.feed = self._make_feed(parts.marks or partial(_list_marks, runtime))
         self._feeds: dict[str, Feed] = {}
-        """Where there are accounts: that of each workspace."""
+        """The feed of each workspace, if there are accounts."""
         self._cuts: set[asyncio.Future[None]] = set()
-        """One for each call in progress, done when the server ends during it."""
+        """One future for each call in progress; it is done if the server ends during the call."""
         self._refusals = Refusals()
         self._threads = ThreadPoolExecutor(parts.bounds.requests, thread_name_prefix="request")
         self.router = Router(self._routes())
         self._lost = open_route("/**", self._show_lost, _PAGE, is_shell=True)
 
     def drain(self) -> None:
-        """Take no new work from now on, and tell those who listen."""
+        """Accept no new work from now on, and inform every open feed."""
         self.load.is_draining = True
         for feed in (self.feed, *self._feeds.values()):
             feed.close()
@@ -176,7 +178,7 @@ class App:
         return msgspec.structs.replace(self._served, runtime=request.runtime)
 
     def cut_off(self) -> None:
-        """Answer every call in progress that nobody knows what came of it; the server ends now."""
+        """Answer every call in progress that its outcome is unknown; the server ends now."""
         for cut in self._cuts:
             cut.set_result(None)
 
@@ -367,7 +369,9 @@ class App:
         return problem(answered, request.id) if isinstance(answered, Failure) else answered
 
     def _fit_to_reader(self, request: HttpRequest, markup: str) -> str:
-        """Only what the reader may do; where there are accounts, people by name."""
+        """Return the page with only what the reader may do; on a server with accounts, people are shown by
+        name.
+        """
         principal, accounts = request.runtime.principal, self._parts.accounts
         if principal is None or accounts is None:
             is_person = is_from_console(self._parts.identity, request.headers)
@@ -377,7 +381,7 @@ class App:
         return join_names(drop_forms(markup, may), lambda: accounts.names(principal.workspace))
 
     def _closed_to(self, request: HttpRequest) -> list[str]:
-        """Return the pages that the bar does not lead this reader to."""
+        """Return the pages that the navigation bar hides from this reader."""
         return [path for path, name in MAIN_PAGES.items() if not _may_perform(request.runtime, name)]
 
     async def _listen(self, request: HttpRequest) -> Response:
@@ -448,7 +452,7 @@ class App:
             self._parts.log(self._served.runtime.secrets.redact_text(line))
 
     async def _slow_down(self, scope: Scope, route: Route, status: int) -> None:
-        """Count a refusal of somebody without a credential, and let an address that has many wait for it."""
+        """Count a refusal of a caller without a credential, and delay an address that has many."""
         address = address_of(scope, self._parts.proxies)
         is_crowded = status == E_RATE_LIMITED.http_status
         is_unknown = not route.needs_bearer or self._refusals.is_over(address)
@@ -457,7 +461,7 @@ class App:
             await self._refusals.hold(address)
 
     def _find_lost(self, scope: Scope) -> Found | None:
-        """At an address that nothing has: the page that says so, where a browser asks for one."""
+        """Return the page for an unknown address, if a browser asks for a page."""
         first = scope["path"].split("/")[1]
         is_ours = any(route.pattern.split("/")[1] == first for route in self.router.routes)
         is_page_taken = b"text/html" in read_accept(scope["headers"])[0]
@@ -499,7 +503,9 @@ class App:
         return problem(answered, request_id) if isinstance(answered, Failure) else answered
 
     async def _enter_and_handle(self, found: Found, request: HttpRequest, scope: Scope) -> Response:
-        """The answer of the handler, by the runtime of who asks. Raises Fault for an unknown caller."""
+        """Return the answer of the handler, in the runtime of the caller. Raise Fault for an unknown
+        caller.
+        """
         accounts = self._parts.accounts
         if accounts is not None and found.route.needs_bearer:
             # Whatever comes by an interface for programs is a program, whoever signed in for it.
@@ -529,7 +535,7 @@ class App:
             await send_stream(receive, send, finish_response(response), response.body)
 
     async def _in_time(self, work: Coroutine[Any, Any, _T]) -> _T | Failure:
-        """Return the result of the work; trouble, and work that takes too long, is a failure."""
+        """Return the result of the work; an exception or a timeout becomes a failure."""
         task, cut = asyncio.ensure_future(work), asyncio.get_running_loop().create_future()
         self._cuts.add(cut)
         seconds = self._parts.bounds.request_seconds
@@ -547,7 +553,7 @@ class App:
 
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
-"""What of an `X-Request-Id` is taken over; anything else gets an id of ours."""
+"""Form of an `X-Request-Id` that is used as it is; any other value is replaced by an id of ours."""
 _TOO_LATE = Failure(
     kind=E_TIMEOUT,
     message="The request took too long; whether it changed something is not known.",
@@ -568,8 +574,8 @@ _PAGE = "The Console: a page without data, which then asks for its content."
 
 
 def _address(request: HttpRequest) -> str:
-    """How the client reaches this server; without an address of its own by the host, which the guard has
-    compared.
+    """Return the address by which the client reaches this server: the configured one, or the host header,
+    which the guard has checked.
     """
     return request.runtime.origin or "http://" + request.header(b"host").decode("ascii")
 
@@ -579,7 +585,7 @@ def _list_marks(runtime: Runtime) -> Mapping[str, str]:
 
 
 def _may_perform(runtime: Runtime, operation: str) -> bool:
-    """Whether the caller may; where there are no accounts, everybody may everything."""
+    """Whether the caller may perform the operation; without accounts every caller may perform everything."""
     called = runtime.registry.operation(operation)
     try:
         return runtime.may is None or runtime.may(called, called.effect) is None
@@ -588,6 +594,8 @@ def _may_perform(runtime: Runtime, operation: str) -> bool:
 
 
 def _log_line(scope: Scope, status: int, took_ms: int, request_id: str) -> str:
-    """A line without anything that a caller wrote but the path: a query may hold text, headers the token."""
+    """Return a log line that holds nothing a caller wrote except the path: a query may hold text, headers
+    the token.
+    """
     path = percent_encode(scope["path"][:200], safe="/", errors="replace")
     return f"{scope['method']} {path} {status} {took_ms} ms {request_id}"

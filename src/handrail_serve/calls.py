@@ -1,4 +1,4 @@
-"""One operation for one request: within its time, in a worker thread, in the dialect that was asked for."""
+"""Perform one operation for one request: within its time, in a worker thread, in the requested dialect."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ _WIDEST_MS = 3_600_999
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
-    """What every handler of the server works with."""
+    """Everything that a handler of the server needs."""
 
     runtime: Runtime
     notices: Callable[[str], Sequence[Notice]]
-    """The stored notices that answers of an operation carry."""
+    """Function from an operation to the stored notices that its answers carry."""
     operation_seconds: float
 
 
@@ -91,14 +91,14 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     dialect: Dialect = "native"
     request_id: str
     source: str
-    """How the audit names the way in, such as `POST /api/run.start`."""
+    """Name of the interface in the audit, such as `POST /api/run.start`."""
     needs_key: bool = True
     is_at_console: bool = False
-    """It comes from a page of ours, where a person sits."""
+    """Whether the call comes from a page of the Console, where a person answers."""
 
 
 def perform_call(served: Served, asked: Asked, commits: Commits | None = None) -> Outcome:
-    """The outcome of the operation. Never raises."""
+    """Return the outcome of the operation. Never raises."""
     runtime = msgspec.structs.replace(
         served.runtime,
         interruptions=CallTime(served.operation_seconds),
@@ -118,7 +118,9 @@ def perform_call(served: Served, asked: Asked, commits: Commits | None = None) -
 
 
 def answer_call(served: Served, asked: Asked) -> Response:
-    """The response to one call. Once the call has changed something it has succeeded, whatever follows."""
+    """Return the response to one call. Once the call has changed something it has succeeded, whatever
+    follows.
+    """
     commits = Commits()
     started_ms = served.runtime.clock.monotonic_ms()
 
@@ -136,7 +138,8 @@ def answer_call(served: Served, asked: Asked) -> Response:
 
 
 def answer_read(served: Served, plain: Asked, read: Callable[[], Asked]) -> Response:
-    """The response to a call that is still to be read; what cannot be is refused in the dialect of `plain`.
+    """Return the response to a call that `read` reads first; a call that cannot be read is refused in the
+    dialect of `plain`.
 
     `read` may raise Fault.
     """
@@ -158,7 +161,7 @@ _LAST_WORD = Response(
         compact=True,
     ),
 )
-"""The answer of a call that changed something and whose reply cannot be built."""
+"""The answer of a call that changed something but whose reply cannot be built."""
 
 
 def _call(served: Served, asked: Asked) -> Call:
@@ -173,7 +176,7 @@ def _call(served: Served, asked: Asked) -> Call:
 
 
 def _render(served: Served, asked: Asked, outcome: Outcome, started_ms: int) -> Response:
-    """The outcome as its dialect says it."""
+    """Return the outcome in its dialect."""
     removals = deprecation_headers(find_used(asked.operation, asked.params))
     if isinstance(outcome, Failure) and asked.dialect == "native":
         return problem(outcome, asked.request_id, removals)
@@ -197,5 +200,5 @@ def _document(outcome: Outcome, call: Call, asked: Asked) -> bytes:
 
 
 def _measure(success: Success, call: Call, asked: Asked) -> int:
-    """The size of the answer with its duration at its longest, so that a budget always holds."""
+    """Return the size of the answer with its duration at its longest, so that a budget always holds."""
     return len(_document(success, msgspec.structs.replace(call, duration_ms=_WIDEST_MS), asked))

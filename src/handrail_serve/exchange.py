@@ -27,7 +27,9 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 """The three arguments of every ASGI app; they need no web framework."""
 
 IS_LET_IN = "handrail.is_let_in"
-"""In the scope of a request: its credential was good, so its connection is not that of an unknown caller."""
+"""Key in the scope of a request whose credential was valid, so its connection is not one of an unknown
+caller.
+"""
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 JSON_TYPE = b"application/json"
 HTML_TYPE = b"text/html; charset=utf-8"
@@ -35,7 +37,7 @@ MOST_PARAMETERS = 200
 _NO_QUALITY = re.compile(rb"q\s*=\s*0(?:\.0{0,3})?")
 """How a caller says that it does not take a media type (RFC 9110, 12.4.2)."""
 _SPOOLED_BYTES = 1024 * 1024
-"""A longer body waits in a file that has no name, and that nobody else can open."""
+"""Bodies longer than this are stored in a file without a name, which no other user can open."""
 
 
 class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,14 +46,14 @@ class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     method: str
     segments: tuple[str, ...]
-    """What the route leaves open, in order."""
+    """The values of the open segments of the route, in order."""
     query: bytes
     headers: Headers
     receive: Receive
     runtime: Runtime
-    """That answers it: where there are accounts, that of its caller."""
+    """The runtime that answers the request; on a server with accounts, the runtime of the caller."""
     address: str = ""
-    """Where it comes from, as limits count it."""
+    """The source of the request, as limits count it."""
 
     def header(self, name: bytes) -> bytes:
         return only_value(self.headers, name)
@@ -66,18 +68,18 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def values_of(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
-    """Every occurrence of a header; a lookup by name would hide all but one."""
+    """Return every occurrence of a header; a lookup by name would hide all but one."""
     return [value for key, value in headers if key == name]
 
 
 def only_value(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> bytes:
-    """The value of a header that may come once; empty if it is missing or comes twice."""
+    """Return the value of a header that may come once; empty if it is missing or comes twice."""
     found = values_of(headers, name)
     return found[0] if len(found) == 1 else b""
 
 
 def read_accept(headers: Sequence[tuple[bytes, bytes]]) -> tuple[set[bytes], set[bytes]]:
-    """The media types that a caller takes, and those that it says no to."""
+    """Return the media types that a caller accepts, and those that it rejects."""
     taken: set[bytes] = set()
     refused: set[bytes] = set()
     for part in b",".join(values_of(headers, b"accept")).lower().split(b","):
@@ -87,9 +89,9 @@ def read_accept(headers: Sequence[tuple[bytes, bytes]]) -> tuple[set[bytes], set
 
 
 def parameters(query: bytes) -> list[tuple[str, str]]:
-    """The names and values behind the question mark.
+    """Return the names and values of the query.
 
-    Raises Fault VALIDATION_ERROR.
+    Raise Fault VALIDATION_ERROR if the query cannot be read.
     """
     try:
         return parse_qsl(
@@ -108,9 +110,10 @@ def parameters(query: bytes) -> list[tuple[str, str]]:
 
 
 async def read_body(request: HttpRequest, limit: int = MOST_BODY_BYTES) -> bytes:
-    """The whole body. A long one waits in a file until it is whole, so a slow sender keeps no memory.
+    """Return the whole body. A long body is stored in a file until it is complete, so a slow sender uses no
+    memory.
 
-    Raises Fault REQUEST_TOO_LARGE, or E_INTERRUPTED when the client leaves before its end.
+    Raise Fault REQUEST_TOO_LARGE, or E_INTERRUPTED if the client leaves before the end of the body.
     """
     declared = request.header(b"content-length")
     if declared.isdigit() and int(declared[:20]) > limit:
@@ -140,7 +143,7 @@ def _fault_of(failure: Failure) -> Fault:
 
 
 def problem(failure: Failure, request_id: str, headers: Headers = ()) -> Response:
-    """The failure as problem details (RFC 9457), with the headers that its row asks for."""
+    """Return the failure as problem details (RFC 9457), with the headers that its error code requires."""
     body = encode_document(to_problem(failure, request_id), compact=True)
     return Response(
         status=failure.kind.http_status,
@@ -150,7 +153,7 @@ def problem(failure: Failure, request_id: str, headers: Headers = ()) -> Respons
 
 
 def failure_headers(failure: Failure) -> Headers:
-    """`Retry-After`, `Allow` and `WWW-Authenticate`, where they belong to the trouble."""
+    """Return `Retry-After`, `Allow` and `WWW-Authenticate`, each if the failure calls for it."""
     headers: list[tuple[bytes, bytes]] = []
     wait = retry_after_seconds(failure)
     if wait is not None:
@@ -164,7 +167,9 @@ def failure_headers(failure: Failure) -> Headers:
 
 
 def deprecation_headers(used: Sequence[Deprecation]) -> Headers:
-    """`Deprecation` (RFC 9745) and `Sunset` (RFC 8594) of what a request uses: the earliest day of each."""
+    """Return the headers `Deprecation` (RFC 9745) and `Sunset` (RFC 8594), each with the earliest day of
+    everything deprecated that the request uses.
+    """
     if not used:
         return ()
     since = min(entry.announced for entry in used)
@@ -173,7 +178,7 @@ def deprecation_headers(used: Sequence[Deprecation]) -> Headers:
 
 
 def deprecated_since(day: str) -> tuple[bytes, bytes]:
-    """The `Deprecation` header, which counts the seconds until that day."""
+    """Return the value of the `Deprecation` header: the day in seconds since the epoch."""
     return b"deprecation", f"@{int(_midnight(day).timestamp())}".encode()
 
 
@@ -182,7 +187,7 @@ def _midnight(day: str) -> datetime:
 
 
 async def send_response(send: Send, response: Response, *, is_head: bool) -> None:
-    """Send a whole answer; to HEAD without its body."""
+    """Send a whole answer; without its body if the request was HEAD."""
     assert isinstance(response.body, bytes), "a stream is sent by send_stream"
     await send({"type": "http.response.start", "status": response.status, "headers": [*response.headers]})
     await send({"type": "http.response.body", "body": b"" if is_head else response.body})
@@ -231,18 +236,20 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     needs_bearer: bool = True
     is_shell: bool = False
     is_for_programs: bool = False
-    """No person asks here, whatever credential is shown."""
+    """Whether callers of this route are never treated as a person, whatever credential they show."""
     is_kept_while_draining: bool = False
-    """Still answered when the server takes no new work."""
+    """Whether the route is still answered while the server drains."""
     is_always_answered: bool = False
-    """Answered beside whatever is in progress, and not counted: it does no work, or has bounds of its own."""
+    """Whether the route is answered without counting as work in progress: it does no work, or has limits of
+    its own.
+    """
     serves: str = ""
-    """What is there, for the reference page."""
+    """Description for the reference page."""
     handler: Handler
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A route, and what its pattern leaves open."""
+    """A route, with the values of its open segments."""
 
     route: Route
     segments: tuple[str, ...]
@@ -257,7 +264,7 @@ class Matcher:
         self._fixed = parts[:-1] if self._is_open else parts
 
     def match(self, path: str) -> tuple[str, ...] | None:
-        """What the pattern leaves open, in order; None where it does not fit."""
+        """Return the values of the open segments, in order; None if the path does not match."""
         parts, fixed = _split(path), self._fixed
         if len(parts) < len(fixed) or (len(parts) > len(fixed) and not self._is_open):
             return None
@@ -268,14 +275,14 @@ class Matcher:
 
 
 class Router:
-    """The table, ready to be asked."""
+    """The routing table, prepared for lookups."""
 
     def __init__(self, routes: Sequence[Route]) -> None:
         self.routes = tuple(routes)
         self._matchers = tuple((Matcher(route.pattern), route) for route in self.routes)
 
     def find(self, path: str) -> Found | None:
-        """The first route whose pattern fits."""
+        """Return the first route whose pattern matches."""
         for matcher, route in self._matchers:
             segments = matcher.match(path)
             if segments is not None:
@@ -290,7 +297,7 @@ def _split(path: str) -> tuple[str, ...]:
 def open_route(
     pattern: str, handler: Handler, serves: str, *, is_shell: bool = False, is_always_answered: bool = False
 ) -> Route:
-    """Without data, so without a token; answered to the last."""
+    """Return a route without data, which needs no token and is answered until the server ends."""
     return Route(
         pattern=pattern,
         needs_bearer=False,

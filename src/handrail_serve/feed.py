@@ -1,8 +1,8 @@
-"""The feed: which sessions changed, as an event stream, while somebody listens.
+"""The feed: which sessions changed, as an event stream, while at least one client listens.
 
-One thread looks at the marks of all sessions every 300 ms, and ends with the last listener. Each change gets
-a number; a listener that comes back with the number it has gets what came after, or `reset` when that is no
-longer known.
+One thread compares the marks of all sessions every 300 ms, and ends with the last listener. Each change
+gets a number; a listener that comes back with the number it has gets what came after, or `reset` if that is
+no longer known.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from handrail.contract.outcome import Fault
 LOOK_SECONDS = 0.3
 HEARTBEAT_SECONDS = 15.0
 CHANGES_KEPT = 4_096
-"""A listener that is further behind has to read everything again."""
+"""Changes to remember; a listener that is further behind has to read everything again."""
 
 
 Marks = Callable[[], Mapping[str, str]]
-"""Of every session, something that changes with every commit."""
+"""Function that returns a mark for every session, which changes with every commit."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One session moved on; the head is empty where it is gone."""
+    """One session that changed; the head is empty if the session was deleted."""
 
     number: int
     session_id: str
@@ -35,7 +35,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Feed:
-    """What changed since this process began to look, and who listens."""
+    """The changes since this process started, and the listeners."""
 
     def __init__(self, marks: Marks, epoch: str, *, look_seconds: float = LOOK_SECONDS) -> None:
         self._marks = marks
@@ -53,7 +53,7 @@ class Feed:
 
     @property
     def is_looking(self) -> bool:
-        """Whether the thread runs: only while somebody listens."""
+        """Whether the thread runs, which it does only while a client listens."""
         thread = self._thread
         return thread is not None and thread.is_alive()
 
@@ -68,7 +68,7 @@ class Feed:
             return self._spell(self._number)
 
     def close(self) -> None:
-        """Tell every listener that the server stops, and end."""
+        """Inform every listener that the server stops, and end."""
         self.is_closed = True
         for listener in tuple(self._listeners):
             listener.wake()
@@ -107,7 +107,7 @@ class Feed:
     # Listeners come and go on the event loop, changes come from the thread; the lock is between them
 
     def _join(self, listener: _Listener, cursor: str) -> int | None:
-        """Where the listener stands; None where its cursor says nothing."""
+        """Return the position of the listener; None if its cursor is invalid or the client has left."""
         with self._lock:
             self._look()  # what happened while nobody listened
             if listener.has_left:
@@ -138,7 +138,7 @@ class Feed:
                 listener.wake()
 
     def _look(self) -> int:
-        """How many sessions changed since the last look. Held under the lock."""
+        """Return how many sessions changed since the last comparison. The caller holds the lock."""
         now = dict(self._marks())
         before = self._known
         self._known = now
@@ -186,7 +186,7 @@ class _Listener:
             return
 
     async def wait(self, seconds: float) -> bool:
-        """Whether there is something new; False after a quiet while."""
+        """Return whether there is something new; False after a quiet period."""
         try:
             await asyncio.wait_for(self._event.wait(), seconds)
         except TimeoutError:

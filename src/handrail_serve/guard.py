@@ -1,4 +1,4 @@
-"""Who may ask what: the checks that every request passes before anything else looks at it. Pure.
+"""The access checks that every request passes before any other code reads it. Pure.
 
 The order is fixed and the first refusal answers; no check makes up for another. Whole values are compared,
 and none is parsed first, so nothing can be parsed differently elsewhere.
@@ -38,26 +38,30 @@ ALWAYS: Headers = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
-"""On every answer, refusals included."""
+"""Headers of every answer, refusals included."""
 NO_STORE = (b"cache-control", b"no-store")
 _NEVER = (b"access-control-", b"set-cookie")
-"""What no answer has: other origins may read nothing, and cookies ignore ports."""
+"""Headers that no answer has: other origins may read nothing, and cookies ignore ports."""
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Under which addresses this server answers, and the tokens that its callers show."""
+    """The addresses under which this server answers, and the tokens that it accepts."""
 
     hosts: frozenset[bytes]
     origins: frozenset[bytes]
     token: bytes
     console_token: bytes = b""
-    """What only a page of the Console is given: as good as the other, and a person's answer needs it."""
+    """Token that only a page of the Console receives. It gives the same access as the other token, and an
+    answer of a person requires it.
+    """
     has_accounts: bool = False
-    """Callers have tokens of their own, which are looked up once a request may go on."""
+    """Whether callers have tokens of their own, which are looked up once a request may continue."""
 
 
 def team_identity(origin: str, port: int) -> Identity:
-    """A server with accounts, under the address that its users know; health is also asked on loopback."""
+    """Return the identity of a server with accounts, under the address that its users know. Health is also
+    answered on loopback.
+    """
     hosts = [origin.partition("://")[2].encode(), *(f"{name}:{port}".encode() for name in LOOPBACK)]
     return Identity(
         hosts=frozenset(hosts), origins=frozenset({origin.encode()}), token=b"", has_accounts=True
@@ -65,7 +69,7 @@ def team_identity(origin: str, port: int) -> Identity:
 
 
 def loopback_identity(port: int, token: str, console_token: str = "") -> Identity:
-    """A server for this machine alone: every spelling of its address, with its port."""
+    """Return the identity of a server for this machine alone: each spelling of its address, with its port."""
     hosts = [f"{name}:{port}".encode() for name in LOOPBACK]
     return Identity(
         hosts=frozenset(hosts),
@@ -76,20 +80,24 @@ def loopback_identity(port: int, token: str, console_token: str = "") -> Identit
 
 
 def is_from_console(identity: Identity, headers: Headers) -> bool:
-    """Whether a person sits at the page that asks: it shows the token that no program is given, and a browser
-    says that the page is ours (Fetch Metadata), which scripts of other pages cannot.
+    """Whether the request comes from a person at a page of the Console.
+
+    The page shows the token that no program receives, and the browser confirms that the page belongs to
+    this server (Fetch Metadata), which scripts of other pages cannot do.
     """
     shown = bearer(headers)
     return is_own_page(headers) and bool(shown) and compare_digest(shown, identity.console_token)
 
 
 def is_own_page(headers: Headers) -> bool:
-    """Whether a browser says that a page of ours asks (Fetch Metadata)."""
+    """Whether the browser states that a page of this server sent the request (Fetch Metadata)."""
     return values_of(headers, b"sec-fetch-site") == [b"same-origin"]
 
 
 def refuse(identity: Identity, method: str, headers: Headers, route: Route | None) -> Failure | None:
-    """The first reason to refuse; None lets the request in. Without a route it needs a token, and goes on."""
+    """Return the first reason to refuse the request; None if it may continue. A request without a route
+    needs a token to continue.
+    """
     return (
         _refuse_host(identity, headers)
         or _refuse_origin(identity, headers)
@@ -115,7 +123,9 @@ def _refuse_origin(identity: Identity, headers: Headers) -> Failure | None:
 
 
 def _refuse_other_site(method: str, headers: Headers, *, is_shell: bool) -> Failure | None:
-    """A page without data is the one thing that another site may link to."""
+    """Refuse requests that other sites start. A page without data is the one thing that another site may
+    link to.
+    """
     sites = values_of(headers, b"sec-fetch-site")
     if not sites or (len(sites) == 1 and sites[0] in _OWN_SITE):
         return None
@@ -146,7 +156,7 @@ def _refuse_token(identity: Identity, headers: Headers) -> Failure | None:
 
 
 def bearer(headers: Headers) -> bytes:
-    """The token that a request shows; empty where it shows none, or several."""
+    """Return the token of a request; empty if it shows none, or several."""
     shown = only_value(headers, b"authorization")
     return shown[len(_BEARER) :] if shown[: len(_BEARER)].lower() == _BEARER else b""
 
@@ -157,7 +167,7 @@ NO_CREDENTIAL = Failure(
     "expired or revoked.",
     hint="Sign in to the Console; an agent asks its person for a new token.",
 )
-"""The answer to a credential that opens nothing, whatever is wrong with it."""
+"""The answer to an invalid credential, whatever is wrong with it."""
 
 
 def _refuse_method(method: str, methods: tuple[str, ...]) -> Failure | None:
@@ -183,7 +193,7 @@ def _refuse_content_type(method: str, headers: Headers) -> Failure | None:
 
 
 def finish_response(response: Response) -> Response:
-    """The answer with the headers that every answer has, and without those that none has."""
+    """Return the answer with the headers that every answer has, and without those that no answer has."""
     fixed, body = dict(ALWAYS), response.body
     kept = [one for one in response.headers if one[0] not in fixed and not one[0].startswith(_NEVER)]
     length = ((b"content-length", str(len(body)).encode()),) if isinstance(body, bytes) else ()

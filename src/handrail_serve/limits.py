@@ -16,31 +16,32 @@ from handrail.ports.workspace import TeamLimits
 PLAIN = TeamLimits()
 MOST_BODY_BYTES = PLAIN.body_bytes
 MOST_BUNDLE_BYTES = 64 * 1024 * 1024
-"""Of a request that imports a bundle; it waits in a file until it is whole."""
+"""Bytes of a request that imports a bundle, which is stored in a file until it is complete."""
 MOST_HEADER_BYTES = 16 * 1024
 MOST_URL_BYTES = 8 * 1024
 MOST_MEMBERS = 100_000
-"""Values in all objects and lists of a body."""
+"""Limit of values in all objects and lists of a body."""
 MOST_VIEW_BYTES = 256 * 1024
-"""One page of the Console as HTML."""
+"""Bytes of one page of the Console as HTML."""
 REQUESTS_AT_ONCE = 64
 TEAM_FEEDS_AT_ONCE = 512
 FEEDS_AT_ONCE = PLAIN.feeds
-"""Without accounts of the whole server, else of one account, by default."""
+"""Default number of open feeds: per account, or for the whole server if there are no accounts."""
 FEEDS_A_WORKSPACE = 32
-"""So many times those of an account."""
+"""Open feeds of one workspace, as a multiple of those of one account."""
 REQUEST_SECONDS = 30.0
-"""For a whole request, its body included. A feed is not bound by it."""
+"""Seconds for a whole request, its body included. A feed has no such limit."""
 OPERATION_SECONDS = 28.0
-"""When an operation is asked to end, so that its own answer still comes in time."""
+"""Seconds after which an operation is asked to end, so that its own answer is still sent in time."""
 IDLE_SECONDS = 15
 DRAIN_SECONDS = 30.0
 CUT_SECONDS = 1.0
 CONNECTIONS_AT_ONCE = 256
-"""Beyond these an idle connection is closed for a new one; without any the new one is refused."""
+"""Limit of connections. Beyond it an idle connection is closed for a new one; if none is idle, the new one
+is refused.
+"""
 IDLE_OF_AN_ADDRESS = 64
-"""Connections of one address on which no request is in progress and none was let in; the oldest beyond these
-is closed."""
+"""Idle connections of one address without a valid credential; beyond this number the oldest is closed."""
 
 
 def refuse_size(url: bytes, headers: list[tuple[bytes, bytes]]) -> Failure | None:
@@ -64,9 +65,9 @@ def too_large(what: str, measured: int, limit: int) -> Failure:
 
 
 def refuse_members(decoded: Json) -> None:
-    """Refuse JSON with more members than any call has: each costs more memory than its bytes.
+    """Refuse JSON with more members than any call has: each uses more memory than its bytes.
 
-    Raises Fault REQUEST_TOO_LARGE.
+    Raise Fault REQUEST_TOO_LARGE.
     """
     count = 0
     waiting = [decoded]
@@ -84,7 +85,7 @@ def refuse_members(decoded: Json) -> None:
 
 
 class Load:
-    """What is in progress. Only the event loop touches it, so it needs no lock."""
+    """Count of what is in progress. Only the event loop uses it, so it needs no lock."""
 
     def __init__(self, bounds: Bounds | None = None) -> None:
         self.bounds = bounds or Bounds()
@@ -103,7 +104,9 @@ class Load:
 
 
 class Shares:
-    """What is in progress for each account and each workspace: none of them has all of it."""
+    """Count of what is in progress for each account and each workspace, so that none of them can use the
+    whole server.
+    """
 
     def __init__(self, what: str, of_an_account: int, of_a_workspace: int) -> None:
         self._what = what
@@ -112,7 +115,11 @@ class Shares:
 
     @contextmanager
     def take(self, principal: Principal | None) -> Iterator[None]:
-        """Hold one for whoever asks; without accounts nobody is counted. Raises Fault E_RATE_LIMITED."""
+        """Count one call of the caller for the scope of the `with`; without accounts nothing is counted per
+        caller.
+
+        Raise Fault E_RATE_LIMITED if the limit is reached.
+        """
         mine = () if principal is None else (principal.account, principal.workspace)
         for name, most, whose in zip(mine, self._most, ("account", "workspace"), strict=False):
             if self.held[name] >= most:
@@ -126,7 +133,7 @@ class Shares:
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """How much may be in progress, and for how long; tests make them small."""
+    """Limits of work in progress and of time; tests make them small."""
 
     requests: int = REQUESTS_AT_ONCE
     feeds: int = FEEDS_AT_ONCE

@@ -76,9 +76,10 @@ def require_loopback(host: str) -> None:
 
 
 def bind(host: str, port: int, *, is_open: bool = False) -> socket.socket:
-    """A bound socket that does not listen yet; port 0 takes a free one, and `is_open` other machines.
+    """Return a bound socket that does not listen yet. Port 0 takes a free port; `is_open` accepts other
+    machines.
 
-    Raises Fault E_CONFLICT when the port is taken, and E_IO for other trouble.
+    Raise Fault E_CONFLICT if the port is taken, and E_IO for other failures.
     """
     if not is_open:
         require_loopback(host)
@@ -107,14 +108,16 @@ def bind(host: str, port: int, *, is_open: bool = False) -> socket.socket:
 
 
 class SharedSocket(socket.socket):
-    """One that listens already. A worker accepts one connection at a time, and the queue stays as long."""
+    """A socket that already listens. A worker accepts one connection at a time, and the queue keeps its
+    length.
+    """
 
     def listen(self, backlog: int = 0, /) -> None:
         del backlog
 
 
 def share(bound: socket.socket) -> SharedSocket:
-    """The socket, listening, for the workers that are forked from now on."""
+    """Return the listening socket for the workers that are forked from now on."""
     bound.listen(_BACKLOG)
     return SharedSocket(bound.family, bound.type, bound.proto, bound.detach())
 
@@ -183,10 +186,12 @@ class TimedProtocol(H11Protocol):
         self._waiting = self.loop.call_later(IDLE_SECONDS, self._give_up)
 
     def _make_room(self) -> bool:
-        """Close an idle connection where there are too many. Whether there is room for this one then.
+        """Return whether there is room for this connection, after closing an idle one if there are too
+        many.
 
-        It is the oldest one of the address that has the most: nobody keeps others out by staying silent.
-        Connections of callers who were let in are closed last: those of unknown callers never interrupt them.
+        The oldest connection of the address with the most connections is closed: no caller can keep others
+        out by staying silent. Connections of callers with a valid credential are closed last, so unknown
+        callers never interrupt them.
         """
         unknown: dict[str, list[TimedProtocol]] = {}
         let_in: dict[str, list[TimedProtocol]] = {}
@@ -225,7 +230,7 @@ class TimedProtocol(H11Protocol):
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """The library's own answer to what is no HTTP has neither our headers nor our words."""
+        """Answer bytes that are not HTTP. The library's own answer has neither our headers nor our words."""
         del msg
         self._refuse(_NOT_HTTP)
 
@@ -262,7 +267,9 @@ class TimedProtocol(H11Protocol):
 
 
 class DrainingServer(uvicorn.Server):
-    """Goes on answering while it drains, so that clients learn that it stops, and when to come back."""
+    """A server that still answers while it drains, so that clients learn that it stops, and when to come
+    back.
+    """
 
     def __init__(
         self,
@@ -283,7 +290,9 @@ class DrainingServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Ours alone; the library's would end the process by the signal once everything is closed."""
+        """Install our signal handlers alone; those of the library would end the process by the signal once
+        everything is closed.
+        """
         before = {number: signal.signal(number, self._on_signal) for number in _STOP_SIGNALS}
         try:
             yield
@@ -329,6 +338,6 @@ class DrainingServer(uvicorn.Server):
 
 
 def address_of(bound: socket.socket) -> tuple[str, int]:
-    """The host as addresses write it, and the port."""
+    """Return the host as addresses write it, and the port."""
     name: Any = bound.getsockname()
     return (f"[{name[0]}]" if bound.family == socket.AF_INET6 else name[0]), int(name[1])

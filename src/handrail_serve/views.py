@@ -88,7 +88,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     html: Html
     waiting: int | None = None
-    """How many things wait for a person, where the page knows it."""
+    """Number of items that wait for a person, if the page knows it."""
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +96,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     pattern: str
     show: Callable[..., View]
-    """Given how to call operations, the query, and the open segments of the pattern."""
+    """Function that builds the view from the operation calls, the query, and the open segments of the
+    pattern.
+    """
 
 
 def payload(call: Call, operation: str, params: dict[str, Json]) -> dict[str, Json]:
@@ -212,7 +214,7 @@ def find_card(call: Call, row: InboxItem) -> Card:
 
 
 def find_question(call: Call, row: InboxItem) -> Question | None:
-    """Return what a person is asked where the run waits; None where nobody can be asked."""
+    """Return the question for a person at the node where the run waits; None if no person can be asked."""
     asked = {"session": row.session_id, "run": row.run_id, "show": True}
     question = read_or_none(call, "run.answer", asked, Question)
     return question if question and question.is_asked and question.node_id == row.node_id else None
@@ -250,7 +252,7 @@ def _show_run(call: PageCalls, asked: dict[str, Json], query: Query) -> View:
 
 
 def find_files(call: Call, graph: RunView) -> CodeDiff | None:
-    """Return the files that a run changed; None where none did, or where this server cannot compare them."""
+    """Return the files that a run changed; None if it changed none, or if this server cannot compare them."""
     trees = {node.tree_id for node in graph.nodes if node.is_on_path and node.tree_id}
     outcome = graph.outcome
     if len(trees) < 2:
@@ -409,7 +411,9 @@ def _part(call: Call, workflow: WorkflowDetail, drift: parts.Drift, part: str, q
 
 
 def _broken(call: Call, asked: str, part: str, failure: Failure) -> Html:
-    """A file that cannot be used goes by the name of the file, whatever id it gives itself."""
+    """Return the page of a workflow file that cannot be used. Its address is the name of the file, whatever
+    id it declares.
+    """
     workflow_id = str(failure.details.get("workflow_id", asked))
     source = _inspect(call, workflow_id, "source")
     report = _validate(call, workflow_id)
@@ -444,7 +448,7 @@ def _validate(call: Call, workflow_id: str) -> ValidationReport:
 
 
 def show_import(_: Call, __: Query) -> View:
-    """Return where a bundle is dropped."""
+    """Return the page to import a bundle."""
     return View(title="Import", html=import_page(MOST_BUNDLE_BYTES))
 
 
@@ -549,7 +553,7 @@ MAIN_PAGES = {
     "/import": "session.import",
     "/settings": "self.settings",
 }
-"""The pages in the bar, each with the operation that it cannot do without."""
+"""The pages in the navigation bar, each with the operation that it requires."""
 _SHARES = (1, 4, 16)
 """A list that is too large is shown with a part of its rows; its link to the next page leads to the rest."""
 
@@ -582,7 +586,7 @@ def _render_within_limit(row: Page, call: Call, segments: tuple[str, ...], query
 
 
 class PageCalls:
-    """The calls of a page. If the page is too large, it is made again with a share of its rows."""
+    """The operation calls of a page. If the page is too large, it is built again with a share of its rows."""
 
     def __init__(self, call: Call, share: int) -> None:
         self._call = call
@@ -608,7 +612,7 @@ def _size(html: Html) -> int:
 
 
 def _describe_size(view: View, operations: list[str]) -> Html:
-    """In place of a page that is too large: how large, and where all of it can be read."""
+    """Return the text that replaces a page that is too large: its size, and where all of it can be read."""
     names = [element("li", element("code", f"/api/{name}")) for name in dict.fromkeys(operations)]
     size = f"{_size(view.html) // 1024} KB"
     return page(

@@ -1,9 +1,11 @@
-"""What of a project Handrail never reads: its own home, git's own, credentials, files of others, processes.
+"""The files that Handrail never reads: its own home, git's own, credentials, files of other users,
+processes.
 
-The one place that decides it. Whoever lists, reads, quotes, packs or writes files of a project asks here, so
-that no answer tells more about a private file than another one does. What is hidden is in no list, and is not
-even asked whether it is there; what is closed is listed, also as changed, and its content is read by
-nobody. A second name of a private file (a hard link) is closed: it has another path, and the same inode.
+This is the one place that decides it. All code that lists, reads, quotes, packs or writes files of a
+project asks here, so that no answer shows more about a private file than another one does. A hidden file is
+in no list, and Handrail does not even check whether it exists. A closed file is listed, also as changed,
+but its content is never read. A second name of a private file (a hard link) is closed: it has another path,
+and the same inode.
 """
 
 from __future__ import annotations
@@ -26,11 +28,11 @@ _ANOTHERS = "it belongs to another user"
 _LINKED = "it is another name of a file of Handrail itself"
 _OF_THE_SYSTEM = "the system makes it up when it is read, from its processes"
 _SYSTEM = ("/proc", "/sys")
-"""A process has its environment there as a file, with the passwords that were given to it."""
+"""Mounts of the system in which each process has its environment as a file, including passwords."""
 
 
 class Bounds:
-    """Of one project; `root` is its directory without links."""
+    """The bounds of one project; `root` is its directory without links."""
 
     def __init__(self, project: str, home: str) -> None:
         self.root = os.path.realpath(project)
@@ -40,7 +42,7 @@ class Bounds:
         self._homes = tuple(one for one in self._homes if not is_outside(one))
         self._owners = frozenset({os.geteuid()})
         self.trouble = self._find_trouble(homes)
-        """Why nothing of this project is looked at; empty: it is."""
+        """Why Handrail reads nothing of this project; empty if it does."""
 
     def _find_trouble(self, homes: Iterable[str]) -> str:
         if lies_in_home(self.root, homes):
@@ -56,24 +58,26 @@ class Bounds:
         return OF_ANOTHER_USER if is_anothers else ""
 
     def is_hidden(self, path: bytes) -> bool:
-        """Whether a path below the project, its links resolved, is in no list, snapshot or answer."""
+        """Whether a path below the project, with its links resolved, is left out of every list, snapshot
+        and answer.
+        """
         lowered = path.lower()
         if b".git" in lowered and is_of_git(lowered):
             return True
         return any(lowered == one or lowered.startswith(one + b"/") for one in self._homes)
 
     def is_hidden_place(self, place: str) -> bool:
-        """The same of an absolute path below the project."""
+        """Whether an absolute path below the project is hidden."""
         return self.is_hidden(os.fsencode(os.path.relpath(place, self.root)))
 
     def explain_closed(self, path: str, found: os.stat_result) -> str:
-        """Why the content of a file is not read, with its stat data; empty: it may be."""
+        """Return why the content of a file is not read, given its stat data; empty if it may be read."""
         if holds_credentials(path):
             return _CREDENTIALS
         return self.explain_anothers(found)
 
     def is_another_name(self, path: str) -> bool:
-        """Whether a path in an open folder is another name of a file that nobody reads."""
+        """Whether a path in an open folder is another name of a file that Handrail never reads."""
         real = os.path.realpath(path)
         if os.path.islink(path) and (self.is_hidden_place(real) or holds_credentials(real)):
             return True
@@ -83,7 +87,9 @@ class Bounds:
             return False
 
     def explain_anothers(self, found: os.stat_result) -> str:
-        """Whether the file is neither the caller's nor of the project's owner, or ours; empty: theirs."""
+        """Return why the file is closed: the system makes it, another user owns it, or it is another name
+        of a file of Handrail. Empty if none of these applies.
+        """
         if found.st_dev in self._system_devices:
             return _OF_THE_SYSTEM
         if found.st_uid not in self._owners:
@@ -93,12 +99,14 @@ class Bounds:
 
     @cached_property
     def _system_devices(self) -> frozenset[int]:
-        """By these it is known wherever it is mounted."""
+        """Devices of the system mounts, which identify them wherever they are mounted."""
         return frozenset(os.stat(place).st_dev for place in _SYSTEM if os.path.ismount(place))
 
     @cached_property
     def _linked_in_homes(self) -> frozenset[tuple[int, int]]:
-        """The files of the homes that have a name elsewhere too; few projects have a file that asks."""
+        """Device and inode of the files in the homes that have another name too. They are collected only if
+        a file of a project has several names, which is rare.
+        """
         found: set[tuple[int, int]] = set()
         for home in self._places:
             for folder, _, names in os.walk(home):
@@ -114,7 +122,7 @@ def is_outside(path: bytes) -> bool:
 
 
 def is_plain(path: bytes) -> bool:
-    """Whether git's path leads to a file below the project, and to nothing of a repository."""
+    """Whether a path of git leads to a file below the project, outside of every `.git` folder."""
     if b".git" in path.lower() and is_of_git(path):
         return False
     return bool(path) and not is_outside(path) and b"/../" not in path and path[-1:] != b"/"

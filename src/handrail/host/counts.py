@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import Final, Protocol, TypeAlias
 
 Count: TypeAlias = tuple[float, float]
-"""An amount, and the moment by which the oldest count is found."""
+"""An amount, and the time by which the oldest count is found."""
 MOST_COUNTS: Final = 10_000
 _ROW: Final = struct.Struct("16sdd")
 _ROWS_OF_A_BUCKET: Final = 8
@@ -43,7 +43,7 @@ class Counts(Protocol):
 
 
 class OwnCounts:
-    """`Counts` of one process; the one that was put first goes first."""
+    """`Counts` of one process; the count that was put first is dropped first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -107,7 +107,7 @@ class SharedCounts:
         return None
 
     def put(self, name: str, count: Count) -> None:
-        """In the row of this name, else in a free one, else in that of the oldest count."""
+        """Write the count to the row of this name, else to a free row, else over the oldest count."""
         digest, bucket = _find_bucket(name)
         best, best_rank = bucket, (3, 0.0)
         for at in range(bucket, bucket + _BUCKET_BYTES, _ROW.size):
@@ -125,7 +125,7 @@ class SharedCounts:
 
     @contextmanager
     def one_of(self, places: int) -> Iterator[None]:
-        """Wait for one of so many places. A process holds one at a time, from one thread."""
+        """Wait for one of this many places. A process holds one at a time, from one thread."""
         while True:
             for place in range(1, places + 1):
                 try:

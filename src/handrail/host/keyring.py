@@ -112,7 +112,9 @@ class FileKeyring:
         return facts_of(self._current_ring())
 
     def rotate(self, expected_version: str = "") -> bool:
-        """A new current key; the one before it becomes `previous`. Without a version, whatever it is."""
+        """Make a new current key; the one before it becomes `previous`. Without a version, rotate whatever
+        is current.
+        """
         self._refuse_override()
         try:
             ensure_private_directory(self._directory)
@@ -155,7 +157,7 @@ class FileKeyring:
         return ring
 
     def _current_ring(self) -> Ring | None:
-        """Return what the file says now; read again only when the file is another one than last time."""
+        """Return the content of the file; it is read again only if it is another file than last time."""
         try:
             stamp = _stamp(os.lstat(self._path))
             if self._ring is None or self._ring.stamp != stamp:
@@ -297,6 +299,6 @@ def _unwritable(trouble: OSError, name: str = _NAME) -> Fault:
 
 
 def _invalid(reason: str, message: str) -> Fault:
-    """The first sentence says what is wrong, the rest what to do about just that."""
+    """Return the failure: its first sentence says what is wrong, the rest how to fix exactly that."""
     hint = message.partition(". ")[2]
     return Fault(catalogue.KEYRING_INVALID, message, details={"reason": reason}, hint=hint)

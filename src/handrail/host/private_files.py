@@ -44,12 +44,12 @@ def walk_up(folder: str) -> Iterator[str]:
 
 
 def is_of_git(path: bytes) -> bool:
-    """Whether a folder of git is on the way."""
+    """Whether a folder of the path is a `.git` folder."""
     return any(name.lower() == b".git" for name in path.split(b"/"))
 
 
 def lies_in_home(place: str, homes: Iterable[str]) -> bool:
-    """Whether a place without links is a home, or in one; letters count in either case, as on some disks."""
+    """Whether a path without links is a home, or lies in one. Case is ignored, as on some file systems."""
     return any(is_below(place.lower(), one.lower()) for one in homes)
 
 
@@ -66,12 +66,12 @@ def open_regular_file(path: str, flags: int, mode: int = 0o600) -> int:
 
 
 def open_unfollowed(path: str, flags: int) -> int:
-    """Return the same, and never through a link: one could lead to somebody else's file."""
+    """Open a regular file, but never through a link: a link could lead to a file of another user."""
     return open_regular_file(path, flags | os.O_NOFOLLOW)
 
 
 def read_document(path: str, kind: type[_T], most_bytes: int) -> _T | None:
-    """Return what a JSON file says; None where there is none, or it says something else."""
+    """Return the content of a JSON file; None if there is no file, or if it has another form."""
     try:
         with open(path, "rb", opener=open_regular_file) as file:
             return msgspec.json.decode(file.read(most_bytes), type=kind)
@@ -80,7 +80,9 @@ def read_document(path: str, kind: type[_T], most_bytes: int) -> _T | None:
 
 
 def content_of(path: str, most: int) -> bytes:
-    """The bytes of a file, one more than the limit at most; empty if it is not a readable regular file."""
+    """Return the bytes of a file, at most one more than the limit; empty if it is not a readable regular
+    file.
+    """
     try:
         with open(path, "rb", opener=open_regular_file) as file:
             return file.read(most + 1)
@@ -110,7 +112,8 @@ def explain_unreadable(path: str) -> str:
 
 
 def ensure_private_directory(path: str) -> None:
-    """Make the directory and its missing parents, 0700; an existing one is closed to others.
+    """Make the directory and its missing parents with mode 0700; remove the access of others from an
+    existing one.
 
     Raises OSError.
     """
@@ -145,7 +148,9 @@ def replace_private(path: str, content: bytes) -> None:
 
 
 def replace_cache(path: str, content: bytes) -> None:
-    """The same for what can be made again: nobody waits for the disk. Raises OSError."""
+    """Replace the content at `path` without waiting for the disk, for content that can be made again.
+    Raises OSError.
+    """
     temporary = f"{path}.{os.urandom(8).hex()}.tmp"
     try:
         with open(temporary, "xb", opener=open_regular_file) as file:
@@ -157,11 +162,12 @@ def replace_cache(path: str, content: bytes) -> None:
 
 
 def create_private(path: str, parts: Iterable[bytes]) -> bool:
-    """Put the content at `path` unless something is there. Returns whether it did; one of many callers wins.
+    """Put the content at `path` unless something is there. Return whether it did; only one of many callers
+    succeeds.
 
-    It may come in parts: until the last one is durable, there is no such name.
-    A process that is killed meanwhile leaves a file `.handrail-….tmp` beside it; the next one that writes
-    into this folder removes it. Raises OSError, and what `parts` raises.
+    The content may come in parts: until the last one is durable, the name does not exist. A process that is
+    killed meanwhile leaves a file `.handrail-….tmp` beside it; the next one that writes into this folder
+    removes it. Raises OSError, and what `parts` raises.
     """
     folder = os.path.dirname(path)
     _remove_leftovers(folder or ".")
@@ -182,7 +188,9 @@ _BEGUN, _UNFINISHED = ".handrail-", ".tmp"
 
 
 def _remove_leftovers(folder: str) -> None:
-    """What killed processes of this user left in a folder: nobody holds its lock any more."""
+    """Remove the files that killed processes of this user left in a folder: no process holds their lock any
+    more.
+    """
     with suppress(OSError):
         names = [
             name for name in os.listdir(folder) if name.startswith(_BEGUN) and name.endswith(_UNFINISHED)
@@ -270,8 +278,8 @@ def _remove(path: str) -> None:
 def _sync_names_after(path: str) -> Iterator[None]:
     """Sync a directory after the scope, which makes a new name in it durable.
 
-    The directory is opened before, because nothing may fail once everybody can see the name. If the disk
-    refuses the sync, only a power failure can take the name back.
+    The directory is opened before, because nothing may fail once other processes can see the name. If the
+    disk refuses the sync, only a power failure can take the name back.
     """
     descriptor = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY)  # a pipe in its place would be waited for
     try:

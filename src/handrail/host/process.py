@@ -98,7 +98,7 @@ class AuditFiles:
         return descriptor, True
 
     def _keep_newest(self, count: int, current: str) -> None:
-        """Once a month; it may fail without harm. The current month stays."""
+        """Remove the oldest audit files, once a month. The current month stays. A failure does no harm."""
         with suppress(OSError):
             names = os.listdir(self._directory)
             ours = sorted(name for name in names if name.startswith(_PREFIX) and name.endswith(_SUFFIX))
@@ -108,7 +108,7 @@ class AuditFiles:
 
 
 def encode_line(line: AuditLine) -> bytes:
-    """A line as stored: short enough for one write."""
+    """Return a line as stored, short enough for one write."""
     content = msgspec.json.encode(line) + b"\n"
     if len(content) > MOST_LINE_BYTES:
         shorter = msgspec.structs.replace(line, args={"omitted_bytes": len(msgspec.json.encode(line.args))})
@@ -117,7 +117,7 @@ def encode_line(line: AuditLine) -> bytes:
 
 
 def _complain(trouble: OSError) -> None:
-    """One line on stderr; a call never fails because its audit line could not be written."""
+    """Write one line on stderr; a call never fails because its audit line could not be written."""
     why = errno.errorcode.get(trouble.errno or 0, "unknown")
     line = f"handrail: the audit log could not be written ({why}); look at audit/ in the Handrail home.\n"
     with suppress(OSError):
@@ -128,7 +128,7 @@ def _complain(trouble: OSError) -> None:
 
 MOST_INCIDENT_BYTES = 65_536
 _MOST_LOOKED_AT = 4 * MOST_INCIDENT_BYTES
-"""What could not be kept anyway must not cost time."""
+"""Characters of a traceback that are read: more could not be kept anyway, and must not cost time."""
 
 
 class IncidentFiles:
@@ -268,14 +268,16 @@ class McpProcessFiles:
 
 
 def _read_held(path: str) -> McpProcess | None:
-    """What the file says if its server lives; None otherwise."""
+    """Return the content of the file if its server lives; None otherwise."""
     for _ in _unheld(path):
         return None
     return read_document(path, McpProcess, _MOST_BYTES)
 
 
 def _unheld(path: str) -> Iterator[None]:
-    """Once if nobody holds the lock of the file, while it is held here; not at all otherwise."""
+    """Yield once if no process holds the lock of the file, and hold the lock meanwhile; yield nothing
+    otherwise.
+    """
     try:
         descriptor = open_regular_file(path, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
@@ -301,13 +303,13 @@ OPERATIONS_WITH_ALL = frozenset(
 
 
 def read_notices(home: str) -> list[dict[str, Json]]:
-    """The notices that still apply; none if anything is wrong with the file."""
+    """Return the notices that still apply; none if the file cannot be read."""
     found = read_document(os.path.join(home, *NOTICES), list[dict[str, Any]], _MOST_NOTICE_BYTES)
     return [one for one in (found or ())[:_MOST_NOTICES] if _is_news(one)]
 
 
 def notices_for(home: str, operation: str) -> Sequence[Notice]:
-    """The notices for an answer of this operation."""
+    """Return the notices for an answer of this operation."""
     return tuple(
         Notice(
             type=str(one.get("type")),

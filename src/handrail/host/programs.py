@@ -25,14 +25,14 @@ _SEARCHED = ("PATH", "PYTHONPATH")
 
 
 def own_command(module: str = "handrail.main") -> tuple[str, ...]:
-    """This interpreter with a module of this package; -P keeps the working directory off its path."""
+    """Return the command that runs a module of this package; -P keeps the working directory off its path."""
     return (sys.executable, "-P", "-m", module)
 
 
 def find_program(name: str, environment: Mapping[str, str]) -> str:
-    """The file that a shell in an empty directory would start; empty when there is none.
+    """Return the file that a shell in an empty directory would start; empty if there is none.
 
-    A relative entry of PATH means "wherever I am", which is often somebody else's checkout.
+    A relative entry of PATH depends on the working directory, which is often a checkout of another person.
     """
     if os.sep in name:
         return name if os.path.isabs(name) and _is_program(name) else ""
@@ -44,7 +44,7 @@ def find_program(name: str, environment: Mapping[str, str]) -> str:
 
 
 def make_child_environment(environment: Mapping[str, str], **more: str) -> dict[str, str]:
-    """The same variables, without search paths that depend on the working directory."""
+    """Return the same variables, without search paths that depend on the working directory."""
     kept = {name: os.pathsep.join(_absolute(environment[name])) for name in _SEARCHED if name in environment}
     return {**environment, **kept, **more}
 
@@ -70,7 +70,9 @@ def watch_child(
     take: Callable[[bytes], None],
     patience_seconds: float,
 ) -> EndedBy:
-    """Hand on what it prints until it ends; says why it was ended, if it was: asked to, then made to."""
+    """Pass everything that the child prints to `take` until it ends. Return why it was ended, empty if it
+    ended by itself. A child that does not end when asked is killed.
+    """
     assert child.stdout is not None, "its output is a pipe"
     ended_by: EndedBy = ""
     kill_at = 0.0
@@ -167,12 +169,12 @@ _NOTHING_FOUND = 1
 
 
 def open_working_tree(directory: str, environment: Mapping[str, str], seconds: int) -> Git:
-    """The repository around a directory."""
+    """Return the repository around a directory."""
     return Git(("-C", directory), environment, {"GIT_CONFIG_GLOBAL": os.devnull}, seconds)
 
 
 def open_listing(directory: str, environment: Mapping[str, str], seconds: float) -> Git:
-    """The repository around a directory, to list its files and to read its objects.
+    """Return the repository around a directory, to list its files and to read its objects.
 
     No filter runs for either, so the user's configuration is read: it names files to ignore.
     """
@@ -204,12 +206,12 @@ class Git:
         self._seconds = seconds
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes | None:
-        """What git printed; None when it refused, took too long or is not installed."""
+        """Return what git printed; None if it refused, took too long or is not installed."""
         done = self._complete(arguments, given)
         return done.stdout if done is not None and done.returncode == 0 else None
 
     def ask(self, *arguments: str, given: bytes = b"") -> tuple[int, bytes]:
-        """Its exit status and what it printed, also when it refused; -1 when it did not end by itself."""
+        """Return the exit status and the output of git, also if it refused; -1 if it was ended."""
         done = self._complete(arguments, given)
         return (-1, b"") if done is None else (done.returncode, done.stdout)
 
@@ -243,7 +245,9 @@ _STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodule
 
 
 def count_changed_files(project: str, environment: Mapping[str, str]) -> int | None:
-    """How many files differ from the last commit; None if git is missing, refuses or would start a filter."""
+    """Return how many files differ from the last commit; None if git is missing, refuses or would start a
+    filter.
+    """
     git = open_working_tree(project, environment, COUNTING_SECONDS)
     if git.names_filters():
         return None

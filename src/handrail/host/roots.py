@@ -34,7 +34,7 @@ _NEIGHBOURS = ("handrail", "handrail_code", "handrail_serve", "handrail_team")
 _OF_PYTHON = ("stdlib", "platstdlib", "purelib", "platlib", "scripts")
 _INSTALLED = re.compile(r"/(?:site-packages|dist-packages)(?:/|\Z)|/lib(?:64)?/python\d+\.\d+(?:/|\Z)", re.I)
 _OF_ENVIRONMENT = frozenset({"bin", "lib", "lib64", "include", "scripts", "pyvenv.cfg"})
-"""What an environment has beside its `pyvenv.cfg`; a project may lie around it."""
+"""Folders that an environment has beside its `pyvenv.cfg`; a project may lie around it."""
 _OWN_STATE = "it is Handrail's own state"
 _OWN_PROGRAM = "it belongs to the installed program"
 _OF_AN_INTERPRETER = "it belongs to a Python installation"
@@ -44,7 +44,9 @@ class LocalRoots:
     """`ports.Roots` of a server on this machine."""
 
     def __init__(self, home: str, start: Callable[[], str], settings: Callable[[], Settings]) -> None:
-        """`start` is the project that the server was started in, and may raise Fault: then there is none."""
+        """`start` returns the project in which the server was started. It may raise Fault; then there is no
+        such project.
+        """
         self._home = home
         self._start = start
         self._settings = settings
@@ -80,7 +82,9 @@ class LocalRoots:
             return ""
 
     def _list_roots(self) -> Iterator[str]:
-        """Where the server was started, unless that is the whole machine; then those of the settings."""
+        """Yield the folder in which the server was started, unless that is the whole machine, and the
+        folders of the settings.
+        """
         if self._started_in not in ("", os.sep):
             yield self._started_in
         yield from map(_resolve, self._settings().roots)
@@ -122,7 +126,7 @@ def _refuse(name: str, value: str, why: str, hint: str = "") -> NoReturn:
 
 
 def _resolve(named: str, project: str = "") -> str:
-    """The place without links; a name that no file can have lies nowhere."""
+    """Return the path without links; empty for a name that no file can have."""
     try:
         return os.path.realpath(os.path.join(project, os.path.expanduser(named)))
     except ValueError:  # a null byte, or half of a surrogate pair
@@ -130,14 +134,14 @@ def _resolve(named: str, project: str = "") -> str:
 
 
 def _holds(root: str, place: str) -> bool:
-    """Whether the place lies in the root, or in a linked worktree of its repository at the same path."""
+    """Whether the path lies in the root, or in a linked worktree of its repository at the same path."""
     if not root or not place:
         return False
     return is_below(place, root) or is_below(place, _find_twin(root, place))
 
 
 def _find_twin(root: str, place: str) -> str:
-    """The root in the linked worktree that holds the place; none unless both sides name each other."""
+    """Return the root in the linked worktree that holds the path; none unless both sides name each other."""
     top, own = git_root(place), git_root(root)
     if top is None or own is None or os.path.isdir(os.path.join(top, ".git")):
         return os.devnull
@@ -158,7 +162,7 @@ def _is_of_environment(real: str) -> bool:
 
 
 def _identify(folder: str) -> tuple[int, int]:
-    """What a folder is under any name, so that no second way to it is missed."""
+    """Return the identity of a folder under any name, so that a second path to it is recognised."""
     try:
         found = os.stat(folder)
     except OSError:
@@ -174,7 +178,7 @@ def _identify_all(folders: Any) -> frozenset[tuple[int, int]]:
 
 
 class RootedWorkspace:
-    """`ports.Workspace` that works in roots alone: also if a path comes from a record of an earlier run."""
+    """`ports.Workspace` that works only in the roots, also if a path comes from an earlier run."""
 
     def __init__(self, workspace: Workspace, roots: Roots) -> None:
         self._workspace = workspace

@@ -1,9 +1,9 @@
-"""Where the caller works: project, git facts, account; and where the projects of earlier runs are.
+"""The caller's project, its git facts and account, and the folders of the projects of earlier runs.
 
-A project is the same on every machine: clones and worktrees of one repository are one, by the name in its own
-settings, else by the oldest root commit of its repository and the place in it. A directory without either is
-only known by where it is, which the log keeps anyway. What git says of that is kept in the home, because
-asking takes as long as the history is; nothing else here starts a process.
+A project is the same on every machine: clones and worktrees of one repository are one, by the name in its
+own settings, else by the oldest root commit of its repository and its path in it. A directory without
+either is only identified by its path, which the log keeps anyway. What git answers is kept in the home,
+because asking takes longer with a longer history; nothing else here starts a process.
 """
 
 from __future__ import annotations

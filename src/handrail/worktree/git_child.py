@@ -21,11 +21,11 @@ REFUSED = "git refused to read the repository"
 
 
 class NotSeen(Exception):
-    """Nothing can be said; its text ends a sentence."""
+    """The state of the files cannot be determined; the text ends a sentence."""
 
 
 class Ran(NamedTuple):
-    """What a child left."""
+    """The result of a child process."""
 
     status: int
     printed: bytes

@@ -1,4 +1,4 @@
-"""What trees and commits hold. Nothing here writes, and no file of the working tree is read."""
+"""Reading trees and commits. Nothing here writes, and no file of the working tree is read."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _describe(place: Place, name: str, found: str, git: GitChild) -> Revision:
 
 
 def find_commit_tree(place: Place, commit: str, git: GitChild) -> str:
-    """The tree of the project's folder in a commit. Raises NotSeen."""
+    """Return the tree of the project's folder in a commit. Raises NotSeen."""
     return _describe(place, commit, check_id(commit), git).tree
 
 
@@ -121,14 +121,14 @@ def _read_entry(row: bytes) -> GitEntry:
 
 
 def check_id(text: str) -> str:
-    """The same; raises NotSeen if it cannot be an id."""
+    """Return the id unchanged; raises NotSeen if it cannot be an id."""
     if not is_id(text):
         raise NotSeen(NOT_HERE)
     return text
 
 
 def find_committed(place: Place, object_ids: Collection[str], git: GitChild) -> frozenset[str]:
-    """Those that the repository of the project has itself. Raises NotSeen."""
+    """Return the ids that the repository of the project itself has. Raises NotSeen."""
     if not place.git_dir:
         return frozenset()
     given = "".join(f"{one}\n" for one in sorted(set(filter(is_id, object_ids)))).encode("ascii")
@@ -199,7 +199,7 @@ _DIFF = (
 def _compare(
     place: Place, before: str, after: str, git: GitChild
 ) -> dict[str, tuple[GitEntry | None, GitEntry | None]]:
-    """Both states by path."""
+    """Return both states by path."""
     trees = (check_id(before), check_id(after))
     ran = git.run(*_DIFF, "--raw", *trees, variables=place.make_object_variables(), where=os.sep)
     if ran.status:
@@ -221,7 +221,9 @@ def _make_side(path: str, mode: str, object_id: str) -> GitEntry | None:
 
 
 def _count_lines(place: Place, before: str, after: str, git: GitChild) -> dict[str, tuple[int, int]]:
-    """Added and removed lines by path, without binary files; empty if a content is not on this machine."""
+    """Return added and removed lines by path, without binary files; empty if a content is not on this
+    machine.
+    """
     ran = git.run(*_DIFF, "--numstat", before, after, variables=place.make_object_variables(), where=os.sep)
     found: dict[str, tuple[int, int]] = {}
     for row in ran.printed.split(b"\0")[:-1] if ran.status == 0 else ():
@@ -244,7 +246,7 @@ def _find_sizes(place: Place, object_ids: Collection[str], git: GitChild) -> dic
 
 
 def read_all(place: Place, object_ids: Collection[str], most_bytes: int, git: GitChild) -> dict[str, bytes]:
-    """Contents of files; a larger one is passed over while git prints it. Raises NotSeen."""
+    """Return contents of files; a larger one is skipped while git prints it. Raises NotSeen."""
     given = "".join(f"{one}\n" for one in sorted(set(filter(is_id, object_ids)))).encode("ascii")
     found: dict[str, bytes] = {}
     with git.start("cat-file", "--batch", variables=place.make_object_variables(), given=given) as child:

@@ -48,7 +48,7 @@ _ALGORITHMS = ("sha1", "sha256")
 
 
 def read_files(bounds: Bounds, paths: Collection[str]) -> dict[str, PresentFile]:
-    """What these paths hold; without what is no file, too large, or not to be read."""
+    """Return the content of these paths, without what is no file, too large, or unreadable."""
     found: dict[str, PresentFile] = {}
     root = os.open(bounds.root, FOLDER)
     try:
@@ -96,7 +96,7 @@ def matches(content: bytes, digest: str) -> bool:
 # Writing files of a project through a journal, so that a crash leaves each of them old or new.
 
 MOST_DIGESTED_BYTES = 64_000_000
-"""A larger file is neither read nor written over."""
+"""Bytes of a file; a larger one is neither read nor overwritten."""
 MOST_JOURNAL_BYTES = 1_000_000_000
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -110,7 +110,7 @@ OUTSIDE = "it does not lead below the project"
 
 
 class Disk:
-    """Every change to a project's files, one method each, so that a test can stop before any of them."""
+    """Every change to the files of a project, one method each, so that a test can stop before any of them."""
 
     def write_new(self, name: bytes, folder: int, content: bytes, mode: int, *, is_exact: bool) -> None:
         descriptor = os.open(name, _NEW, mode, dir_fd=folder)
@@ -199,7 +199,7 @@ class Journals:
         return Written(changed=done.changed, left_out=(*left_out, *done.left_out))
 
     def is_unfinished(self, project: str) -> bool:
-        """Whether some files are written and some are not, as a killed process left them."""
+        """Whether some files are written and others not, because a process was killed."""
         if not os.path.exists(self._path(project)):
             return False
         try:
@@ -212,7 +212,7 @@ class Journals:
             return True
 
     def settle(self, project: str) -> Written | None:
-        """Finish what a killed process began, or take it back; None when there is nothing."""
+        """Finish the writes of a killed process, or take them back; None if there are none."""
         if not os.path.exists(self._path(project)):
             return None
         try:
@@ -236,7 +236,7 @@ class Journals:
             os.unlink(self._path(project))
 
     def _take_back(self, project: str, journal: _Journal) -> Written:
-        """Every file that is as it should have become, as it was before."""
+        """Restore every file that already has its new state to its old state."""
         writes = []
         for write in journal.writes:
             before = msgspec.structs.replace(
@@ -272,7 +272,7 @@ class Journals:
         )
 
     def _apply_one(self, root: int, write: _Write, temporary: bytes) -> str:
-        """Bring one file into its new state; why not, empty when it is."""
+        """Bring one file into its new state. Return why not; empty if it succeeded."""
         folders, name = os.path.split(write.path)
         try:
             with open_below(root, folders, self._disk if write.mode != "absent" else None) as folder:
@@ -313,7 +313,7 @@ class Journals:
         self._disk.write_new(temporary, folder, write.content, mode, is_exact=is_exact)
 
     def _remove_empty(self, root: int, folders: bytes) -> None:
-        """Folders that only held what was removed; git does not know empty ones."""
+        """Remove folders that only held removed files; git does not track empty folders."""
         while folders:
             above, name = os.path.split(folders)
             try:
@@ -355,7 +355,7 @@ _LINKS = frozenset({errno.ELOOP, errno.ENOTDIR})
 
 
 def _find_states(project: str, journal: _Journal) -> set[str]:
-    """Which there are among its files: `new`, `old`, and for those of somebody else `other`."""
+    """Return the file states that exist: `new`, `old`, or `other` (changed by someone else)."""
     found = set()
     root = os.open(project, FOLDER)
     try:
@@ -374,7 +374,7 @@ def _find_states(project: str, journal: _Journal) -> set[str]:
 
 
 def find_obstacles(bounds: Bounds, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
-    """Why some of these writes would be left out, as things are."""
+    """Return why some of these writes would be left out in the current state of the files."""
     going = {write.path for write in writes if write.mode == "absent"}
     found: list[LeftOut] = []
     root = os.open(bounds.root, FOLDER)
@@ -412,13 +412,13 @@ def _find_obstacle(root: int, write: FileWrite, going: set[str]) -> str:
 
 
 def _is_read_only(name: bytes, folder: int) -> bool:
-    """Whether its mode allows it, also for a user who may do everything."""
+    """Whether the mode of the file forbids writing, also for a user who may do everything."""
     return not os.lstat(name, dir_fd=folder).st_mode & 0o222
 
 
 @contextmanager
 def open_below(root: int, folders: bytes, making: Disk | None = None) -> Iterator[int]:
-    """The folder below the root, opened name by name; missing ones are made. Raises OSError at a link."""
+    """Open the folder below the root, name by name; missing folders are made. Raises OSError at a link."""
     current = os.dup(root)
     try:
         for name in folders.split(b"/") if folders else ():
@@ -438,7 +438,7 @@ def open_below(root: int, folders: bytes, making: Disk | None = None) -> Iterato
 
 
 def _is_in_state(name: bytes, folder: int, mode: str, digest: str) -> bool:
-    """Whether the file is just so."""
+    """Whether the file has exactly this state."""
     try:
         found = os.lstat(name, dir_fd=folder)
     except FileNotFoundError:
@@ -457,7 +457,7 @@ def _is_in_state(name: bytes, folder: int, mode: str, digest: str) -> bool:
 
 
 def _choose_mode(name: bytes, folder: int, *, is_executable: bool) -> tuple[int, bool]:
-    """As the file has it now, but for the executable bit; a new one is left to the umask."""
+    """Return the current mode of the file with the new executable bit; the umask decides for a new file."""
     try:
         found = os.lstat(name, dir_fd=folder)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Looking at named places: is the file there, inside the project, with that line."""
+"""Checks of named places: whether the file exists, inside the project, with that line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def see_places(
     asked: Sequence[PlaceAsked],
     find_unlisted: Callable[[Bounds, Sequence[str]], Collection[str]] = lambda *_: (),
 ) -> tuple[PlaceSeen, ...]:
-    """One answer per place; each file is read once, and none that is in no tree: a guess tells nothing."""
+    """Return one answer per place. Each file is read once, and none that is in no tree, because a guess
+    about it proves nothing.
+    """
     if bounds.trouble:
         return tuple(_answer(place, "unreadable", bounds.trouble) for place in asked)
     read_now = [place for place in asked[:MOST_PLACES] if place.line > 0]
@@ -175,7 +177,7 @@ _PAIRS = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "<": ">"}
 _ESCAPED = re.compile(r"\\([0-7]{3}|.)")
 _LETTERS = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
 _SHOWN = re.compile(r"\\x([89a-f][0-9a-f])")
-"""As our own answers show a byte that is no UTF-8 (`contract.wording.make_readable`)."""
+"""How our own answers show a byte that is not UTF-8 (`contract.wording.make_readable`)."""
 _FILE_ADDRESS = "file://"
 _MOST_CHARACTERS = 4_096
 
@@ -183,17 +185,19 @@ NamedState: TypeAlias = Literal["there", "absent", "outside", "linked_out", "imp
 
 
 class Named(msgspec.Struct, frozen=True, kw_only=True):
-    """What a text means: a path below the project, and the place that its links lead to."""
+    """The meaning of a text: a path below the project, and the place to which its links lead."""
 
     state: NamedState
     path: str = ""
-    """Relative, the links of its folders resolved; empty for the project itself, and where those lead out."""
+    """Relative path with the links of its folders resolved; empty for the project itself, and if they lead
+    outside.
+    """
     real: str = ""
-    """Absolute, without any link; empty outside."""
+    """Absolute path without any link; empty outside of the project."""
 
 
 def find_named(bounds: Bounds, text: str) -> Named:
-    """The first reading of the text at which something is, else the text as it is written."""
+    """Return the first reading of the text for which a file exists, else the text as it is written."""
     first: Named | None = None
     for written in dict.fromkeys(_readings(text)):
         named = _find_written(bounds, written)
@@ -205,13 +209,15 @@ def find_named(bounds: Bounds, text: str) -> Named:
 
 
 def _list_readings(bounds: Bounds, text: str) -> tuple[str, ...]:
-    """Every path below the project that the text may mean: of what is gone, nobody can tell which."""
+    """Return every path below the project that the text may mean: for a file that is gone, none can be
+    excluded.
+    """
     found = (_find_written(bounds, written) for written in dict.fromkeys(_readings(text)))
     return tuple(dict.fromkeys(named.path for named in found if named.path))
 
 
 def locate(bounds: Bounds, text: str) -> LocatedFile:
-    """The file that a text means, as trees name it."""
+    """Return the file that a text means, as trees name it."""
     named, root = find_named(bounds, text), bounds.root
     if named.state == "absent" and not os.path.lexists(os.path.join(root, named.path)):
         return LocatedFile(paths=_list_readings(bounds, text))
@@ -242,7 +248,7 @@ def _find_written(bounds: Bounds, written: str) -> Named:
 
 
 def _place_inside(root: str, written: str) -> str | None:
-    """The absolute path, if it is below the project by its name."""
+    """Return the absolute path, if it is below the project by its name."""
     spelt = os.path.expanduser(written) if written.startswith("~/") else written
     named = os.path.normpath(os.path.join(root, spelt))
     if is_below(named, root):
@@ -264,7 +270,7 @@ def _is_same(path: str, root: str) -> bool:
 
 
 def _readings(text: str) -> Iterator[str]:
-    """The text as it is, and what else it may mean."""
+    """Yield the text as it is, and its other possible meanings."""
     readings = [text[:_MOST_CHARACTERS]]
     bare = text.strip()[:_MOST_CHARACTERS]
     if len(bare) > 2 and _PAIRS.get(bare[0]) == bare[-1]:

@@ -1,8 +1,8 @@
-"""The tree of a project now, and what differs from a tree that was taken before.
+"""The current tree of a project, and its differences from a tree that was taken before.
 
 Each project has an index of our own: a copy of the project's, so that it knows what is tracked, with the
-files of the working tree added. It is changed as a copy and then takes the place of the old one, so that a
-killed process leaves no half of it, and two at once do not disturb each other.
+files of the working tree added. It is changed as a copy and then replaces the old one, so that a killed
+process leaves no half of it, and two processes at once do not disturb each other.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
 
     is_tracked: bool
     stamp: Stamp = ()
-    """Empty if it is gone."""
+    """Stamp of the file; empty if it is gone."""
     size: int = 0
 
 
 class _State(msgspec.Struct, frozen=True, kw_only=True):
-    """What our index is of."""
+    """The state that our index holds."""
 
     index: Stamp
-    """The project's index that it began as."""
+    """Stamp of the project's index from which ours was copied."""
     rows: dict[str, _Row] = {}
     taken: TakenTree | None = None
     marked: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ def list_changed(place: Place, tree: str, git: GitChild) -> tuple[str, ...]:
 
 
 def _try_to_take(place: Place, git: GitChild, *, is_afresh: bool) -> TakenTree | None:
-    """None: try again, with a new copy of the project's index."""
+    """Return the tree; None if the caller must try again with a new copy of the project's index."""
     own = os.path.join(place.folder, "index")
     source = place.project_index
     stamp = read_stamp(source)
@@ -146,7 +146,7 @@ def _is_same(place: Place, state: _State, listed: _Listed) -> bool:
 
 @contextmanager
 def _working_copy(place: Place, source: str) -> Iterator[str]:
-    """An index that nobody else has; of our own one, or of the project's."""
+    """Return an index that no other process uses: a copy of our own one, or of the project's."""
     work = os.path.join(place.folder, "work")
     ensure_private_directory(work)
     _remove_old(work)
@@ -227,7 +227,7 @@ def _drop_old_stamps(folder: str) -> None:
 
 
 def _remove_old(folder: str) -> None:
-    """What killed processes left."""
+    """Remove what killed processes left."""
     with suppress(OSError):
         for name in os.listdir(folder):
             path = os.path.join(folder, name)
@@ -252,7 +252,9 @@ def _list(place: Place, index: str, git: GitChild, scope: str, marked: Sequence[
 
 
 def _find_marked(place: Place, index: str, git: GitChild) -> tuple[str, ...]:
-    """The files that git does not look at, by `assume-unchanged` or `skip-worktree`."""
+    """Return the files that git ignores in the working tree because of `assume-unchanged` or `skip-
+    worktree`.
+    """
     rows = _list_index(place, index, git, "-v")
     return tuple(os.fsdecode(row[2:]) for row in rows if row[:1] == b"S" or row[:1].islower())
 
@@ -321,7 +323,7 @@ class _Sorting:
         self._rows[path] = _Row(is_tracked=is_tracked, stamp=stamp, size=found.st_size)
 
     def _explain(self, place: str, shown: str, found: os.stat_result) -> str:
-        """Why a file is left out; empty: it is not."""
+        """Return why a file is left out; empty if it is not."""
         if stat.S_ISLNK(found.st_mode):
             return ""
         if not stat.S_ISREG(found.st_mode):
@@ -400,7 +402,9 @@ def _remove(place: Place, index: str, paths: Sequence[str], git: GitChild) -> No
 
 
 def _add(place: Place, index: str, paths: Sequence[str], git: GitChild) -> list[str]:
-    """Those that git refuses: one of them makes it refuse the others, so they are found by halves."""
+    """Add the paths to the index. Return the files that git refuses. One of them makes it refuse the others
+    too, so they are found by halving.
+    """
     if not paths or _run_update(place, index, paths, git, "--add", "--remove", "--replace"):
         return []
     if len(paths) == 1:

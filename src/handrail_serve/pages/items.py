@@ -1,4 +1,4 @@
-"""What waits for a person, as cards: the question, what is known about it, and the answers. Pure.
+"""Cards for everything that waits for a person: the question, its evidence, and the answers. Pure.
 
 Each form is an operation that the command line has too. The Console cannot act in an agent's chat.
 """
@@ -64,7 +64,7 @@ _REASONS = (
 LONGEST_NOTE = 500
 LONGEST_VALUE = 2_000
 MOST_KEYS = 9
-"""Options that a digit takes."""
+"""Most options that a digit key selects."""
 RECORDED = "Recorded. The agent sees it at its next call."
 EFFECTS: dict[AskKind, str] = {
     "confirm": "Yes: the agent goes on once it sends this report again. No: the step stays open, and the "
@@ -78,7 +78,9 @@ EFFECTS: dict[AskKind, str] = {
 
 
 def answer_form(question: Question) -> Html:
-    """The form of a question, with what each answer will do. `question` is of run.answer with `show`."""
+    """Return the form of a question, with the effect of each answer. `question` is the result of run.answer
+    with `show`.
+    """
     asked = {
         "session": question.session_id,
         "run": question.run_id,
@@ -128,7 +130,9 @@ ALL_OF_IT = "All that your answer is about"
 
 
 def _shown(question: Question) -> Child:
-    """All that the answer is about, as it is kept with it. A long text is open, and is read to its end."""
+    """Return everything that the answer is about, as it is recorded with the answer. A long text is open,
+    and must be read to its end.
+    """
     closed = question.closed
     if closed:
         warning = notice("bad", element("p", f"{closed} Decline it; the agent then sends it again."))
@@ -154,7 +158,9 @@ def _shown(question: Question) -> Child:
 
 
 def _answer(value: str, word: str, look: str = "", key: str = "", again: str = "", **waits: Any) -> Html:
-    """A button that answers; `key` is the letter that presses it, `again` what is asked a second time."""
+    """Return a button that answers; `key` is the letter that presses it, `again` is the question that
+    confirms it.
+    """
     more = {name: text for name, text in (("data_key_press", key), ("data_again", again)) if text}
     shown = element("kbd", key, aria_hidden="true") if key else None
     return element(
@@ -182,7 +188,9 @@ def _note(label: str, *, is_required: bool = False) -> Html:
 
 
 def resolve_form(session_id: str, *gap_ids: str) -> Html:
-    """A person says how gaps are resolved, with one note for all of them; they stay in the log."""
+    """Return the form in which a person resolves gaps, with one note for all of them; the gaps stay in the
+    log.
+    """
     many = len(gap_ids) > 1
     text = f"{'They leave' if many else 'It leaves'} this list. The log keeps your name and your note."
     more = {"each": json_text([{"gap": one} for one in gap_ids[1:]])} if many else {}
@@ -198,7 +206,7 @@ def resolve_form(session_id: str, *gap_ids: str) -> Html:
 
 
 def rename_form(session_id: str, title: str) -> Html:
-    """A person gives the session another title; the goals stay as they are."""
+    """Return the form that renames a session; its goals do not change."""
     form = element(
         "form",
         element("p", "The title is for lists, reports and resume. The goal stays in the log."),
@@ -211,7 +219,9 @@ def rename_form(session_id: str, title: str) -> Html:
 
 
 def close_form(run_id: str) -> Html:
-    """A run that nobody continues leaves resume and hooks; continuing it opens it again."""
+    """Return the form that closes a run. A closed run leaves resume and hooks; continuing it opens it
+    again.
+    """
     form = element(
         "form",
         element("p", "It leaves resume and hooks. Nothing is deleted, and continuing it opens it again."),
@@ -228,9 +238,9 @@ def close_form(run_id: str) -> Html:
 
 
 MOST_REPORT = 4_000
-"""Characters of what the agent reports in a card."""
+"""Most characters of the agent's report in a card."""
 MOST_DIFF = 8_000
-"""Characters of the lines that a write changes."""
+"""Most characters of the lines that a write changes."""
 COMMAND_LINE = "command line"
 _LOOKS = {
     "person": ("busy", "person"),
@@ -248,26 +258,26 @@ QUESTIONS: dict[AskKind, str] = {
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
-    """One need, and what the operations say about it where a card shows it."""
+    """One item that waits for a person, with what a card shows of it."""
 
     row: InboxItem
     node: NodeView | None = None
-    """The node where it waits."""
+    """The node where the run waits."""
     question: Question | None = None
-    """Of run.answer with `show`; None: a person cannot answer it."""
+    """The result of run.answer with `show`; None if a person cannot answer the item."""
     run: RunRow | None = None
-    """Where a report is confirmed: what the whole run has proven."""
+    """The evidence of the whole run, if the item asks to confirm a report."""
 
     @property
     def answer(self) -> NodeAnswer | None:
-        """What a person has answered that no agent has taken up."""
+        """A person's answer that no agent has received yet."""
         is_taken_up = not self.row.is_answered  # or it was about another report
         pending = None if self.node is None or is_taken_up else self.node.pending
         return None if pending is None else pending.person
 
 
 def item_badge(item: InboxItem) -> Html:
-    """What kind of item it is, or that it is answered."""
+    """Return the badge for the kind of the item, or the badge that it is answered."""
     word, (look, glyph) = NEED_WORDS[item.kind], _LOOKS[item.kind]
     return badge("Answered", "", "person") if item.is_answered else badge(word, look, glyph)
 
@@ -280,7 +290,7 @@ def item_glyph(item: InboxItem) -> Html:
 
 
 def _state(card: Card) -> Html:
-    """The same with whose turn it is, and whether nobody came."""
+    """Return the badge of the item with whose turn it is, and whether it waited too long."""
     is_answered = card.answer is not None
     is_of_others = card.question is not None and bool(card.question.others) and not is_answered
     shown = badge("Waits for somebody else", "busy", "person") if is_of_others else item_badge(card.row)
@@ -289,17 +299,17 @@ def _state(card: Card) -> Html:
 
 
 def _name(row: InboxItem) -> str:
-    """Of its card in the page."""
+    """Return the name of the item's card in the page."""
     return f"need-{row.session_id}-{key_of(row)}"
 
 
 def read_card(card: Card) -> Html:
-    """One item: what, since when, whose; the question; what is known; the answers."""
+    """Return the card of one item: its kind, age, owner, question, evidence and answers."""
     return _draw(card, _whose(card.row))
 
 
 def own_card(card: Card) -> Html:
-    """The same on the page of its own session, whose head says whose it is."""
+    """Return the card for the page of its own session, whose head already names the owner."""
     return _draw(card, None)
 
 
@@ -334,7 +344,7 @@ _SHORT: dict[AskKind, str] = {
 
 
 def ask_in_short(row: InboxItem) -> str:
-    """The same for a row of a list."""
+    """Return the short question, for a row of a list."""
     match row.kind:
         case "person":
             return _SHORT[row.asked or "confirm"].format(row.title)
@@ -345,7 +355,7 @@ def ask_in_short(row: InboxItem) -> str:
 
 
 def ask_in_words(row: InboxItem) -> str:
-    """The question in one sentence, or what is wrong where nothing is asked."""
+    """Return the question in one sentence, or what is wrong if the item asks nothing."""
     match row.kind:
         case "person":
             return QUESTIONS[row.asked or "confirm"].format(row.title)
@@ -360,7 +370,7 @@ def ask_in_words(row: InboxItem) -> str:
 
 
 def _whose(row: InboxItem) -> Html:
-    """The goal, then project, workflow and agent; the question names the step, or the goal itself."""
+    """Return the goal, then project, workflow and agent; the question names the step, or the goal itself."""
     is_asked = row.kind not in ("damaged", "newer")
     facts = meta(
         row.project,
@@ -374,7 +384,7 @@ def _whose(row: InboxItem) -> Html:
 
 
 def whose_agent(row: InboxItem | RunView | SessionView) -> str:
-    """What began it; in a team also whose it is, by the id of the account, and on which machine."""
+    """Return the program that started the run; in a team also the account of its owner, and the machine."""
     if not row.account:
         return str(row.agent or COMMAND_LINE)
     where_from = f" on {row.machine}" if row.machine else ""
@@ -382,7 +392,7 @@ def whose_agent(row: InboxItem | RunView | SessionView) -> str:
 
 
 def _known(card: Card) -> Child:
-    """What the agent reports, and what of it is proven."""
+    """Return what the agent reports, and which of it is proven."""
     row, node = card.row, card.node
     more = f" And {count(row.count - 1, 'more reason')}." if row.count > 1 and row.kind == "blocked" else ""
     is_shown = row.kind in ("blocked", "damaged", "newer") or (row.kind == "gap" and row.count > 1)
@@ -407,7 +417,7 @@ def _known(card: Card) -> Child:
 
 
 def _options(question: Question) -> Child:
-    """What the options mean, where they say more than their buttons."""
+    """Return the meaning of the options that say more than their buttons."""
     rows = [
         element(
             "li",
@@ -422,7 +432,7 @@ def _options(question: Question) -> Child:
 
 
 def _writes(question: Question) -> Child:
-    """What a yes lets Handrail write: the files, and the lines that change."""
+    """Return what an approval lets Handrail write: the files, and the lines that change."""
     text, diff = question.writes, question.diff
     whole = prose(text, tabindex=0)
     rest = "The rest: `handrail run answer --show --human`." if len(diff) > MOST_DIFF else ""
@@ -431,7 +441,9 @@ def _writes(question: Question) -> Child:
 
 
 def _with_kept(node: NodeView) -> NodeView:
-    """The node with the whole report that waits: an attempt may have kept that of an earlier one."""
+    """Return the node with the whole report that waits: an attempt may have kept the report of an earlier
+    one.
+    """
     kept = None if node.pending is None else node.pending.report
     if kept is None:
         return node
@@ -439,7 +451,7 @@ def _with_kept(node: NodeView) -> NodeView:
 
 
 def _prompt(node: NodeView, *, is_open: bool) -> Child:
-    """What the step asks of the agent; open where it is what a person is asked."""
+    """Return the prompt of the step; it is open if it is what a person is asked about."""
     asked = "" if node.pending is None else authored_part(node.pending.prompt)
     if not asked:
         return None
@@ -447,7 +459,7 @@ def _prompt(node: NodeView, *, is_open: bool) -> Child:
 
 
 def evidence(node: NodeView, statements: Sequence[StatementRow] = ()) -> Html:
-    """What is proven of the report, beside what the whole run has shown: its sum, and the proofs by name."""
+    """Return the evidence of the report, and that of the whole run: its sum, and the proofs by name."""
     is_counted = any(node.evidence.values())
     proofs = dict.fromkeys((one.text, one.fact) for one in statements if is_seen(one))
     rows = [
@@ -465,7 +477,7 @@ def evidence(node: NodeView, statements: Sequence[StatementRow] = ()) -> Html:
 
 
 def report(node: NodeView) -> Child:
-    """What the agent reports, rendered."""
+    """Return the agent's report, rendered."""
     if not node.notes and not node.artifacts:
         return soft("The agent has reported nothing for it yet.")
     title = (
@@ -489,7 +501,7 @@ def report(node: NodeView) -> Child:
 
 
 def answer_panel(card: Card) -> Html:
-    """The question and its answers, on a page that shows the rest itself."""
+    """Return the question and its answers, for a page that shows the rest itself."""
     return panel(ask_in_words(card.row), _answers_to(card, card.answer), class_="stack tight", id_="confirm")
 
 
@@ -526,7 +538,7 @@ WITHOUT_FORM = {
 
 
 def _since(card: Card) -> Child:
-    """What the agent sent after the answer, where that was refused: it may go against the answer."""
+    """Return what the agent sent after the answer, if that was rejected: it may contradict the answer."""
     node = card.node
     if node is None or node.kind != "blocked_attempt" or node.person is not None:
         return None  # the answer is about this attempt itself

@@ -1,4 +1,4 @@
-"""What came of a run: in one sentence, what was proven, which files changed, what is for review. Pure."""
+"""The outcome of a run: a summary, its proofs, its changed files, and what needs review. Pure."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _GOOD = frozenset({"PROVED", "KEPT"})
 
 
 def outcome_panel(graph: RunView, run: RunRow, titles: Mapping[str, str], files: CodeDiff | None) -> Child:
-    """What a reader wants to know first; nothing where nothing is known yet.
+    """Return the outcome of a run, which a reader wants to know first; empty if nothing is known yet.
 
-    `files` are those that the run changed, where they can be compared.
+    `files` are the files that the run changed, if they can be compared.
     """
     outcome = graph.outcome
     if not (outcome.sentence or outcome.proofs or run.statements or outcome.changed or files):
@@ -84,7 +84,7 @@ def proof_part(proof: ProofRow, above: str = "") -> Html:
 
 
 def _statements(run: RunRow, titles: Mapping[str, str]) -> Html:
-    """What is known of the reports, by who recorded it, and each statement."""
+    """Return the evidence of the reports: counts by source, and each statement."""
     rows = [
         cells(
             evidence_badge(statement.level, statement.verdict, is_imported=statement.is_imported),
@@ -105,9 +105,9 @@ def _statements(run: RunRow, titles: Mapping[str, str]) -> Html:
 
 
 def changed_files(files: CodeDiff | None, counted: ChangeSum | None = None) -> Child:
-    """How many files changed, with each of them and the lines behind it.
+    """Return how many files changed, with each of them and its changed lines.
 
-    `counted` is what the log says; without it the lines that are shown are counted.
+    `counted` is the number in the log; without it the lines that are shown are counted.
     """
     if files is None:
         return soft(spell_changed(counted), f". {HIDDEN}") if counted and counted.files else None
@@ -128,13 +128,13 @@ def _count_lines(files: CodeDiff) -> ChangeSum:
 
 
 def file_line(one: DiffedFile) -> Html:
-    """One file, and what changed in it."""
+    """Return one file with its changes."""
     lines = one.note or f"+{one.added} −{one.removed}"
     return element("span", mono(one.path), f" {one.change}, {lines}")
 
 
 def answer_line(answer: NodeAnswer) -> Html:
-    """What a person answered, who it was, where and when, and what they wrote."""
+    """Return what a person answered, with who, where and when, and their note."""
     return element(
         "p",
         element("span", class_="glyph person"),

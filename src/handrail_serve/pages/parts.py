@@ -1,4 +1,4 @@
-"""What the pages of the Console have in common: heads, badges, times, lists of facts. Pure.
+"""Building blocks of the pages of the Console: heads, badges, times, lists of facts. Pure.
 
 A page is made of these and of the classes that `static/console.css` lists; it has no style of its own.
 """
@@ -53,17 +53,19 @@ def timeline_path(session_id: str) -> str:
 
 
 def workflow_path(workflow_id: str, part: str = "", run: str = "") -> str:
-    """One workflow, at one of its parts; from the page of a run, with what that run is pinned to."""
+    """Return the address of one part of a workflow; on the page of a run, with the version to which that
+    run is pinned.
+    """
     return add_query(f"/workflows/{_segment(workflow_id)}", part=part, run=run)
 
 
 def picture_address(svg: str) -> str:
-    """A drawing as the address of a picture, which runs nothing."""
+    """Return a drawing as the address of a picture, which runs no script."""
     return f"data:image/svg+xml,{_segment(svg)}"
 
 
 def add_query(path: str, **values: str) -> str:
-    """The address with these values behind the question mark; empty ones are left out."""
+    """Return the address with these values as its query; empty values are left out."""
     given = {key: value for key, value in values.items() if value}
     shown = "&".join(f"{key}={_segment(value)}" for key, value in given.items())
     return f"{path}?{shown}" if shown else path
@@ -73,7 +75,9 @@ _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 
 
 def _segment(text: str) -> str:
-    """A text as one part of an address: whatever could end the part is written as its bytes."""
+    """Return a text as one segment of an address: every character that could end the segment is percent-
+    encoded.
+    """
     if text.isascii() and text.replace("_", "").isalnum():  # every id of ours
         return text
     return "".join(
@@ -85,7 +89,8 @@ def _segment(text: str) -> str:
 
 
 def page(*children: Child, live: str = "", new: str = "session", node: str = "") -> Html:
-    """A whole page. `live` is the session whose changes it shows, or `*`; `new` what a new row is called.
+    """Return a whole page. `live` is the session whose changes it shows, or `*`; `new` is the label of a
+    new row.
 
     `node` is the node that the page is about.
     """
@@ -100,7 +105,7 @@ def page(*children: Child, live: str = "", new: str = "session", node: str = "")
 
 
 def head(title: str, *below: Child, crumbs: Sequence[tuple[str, str]] = (), beside: Child = None) -> Html:
-    """The head of a page: where one is, what it is called, and how it stands."""
+    """Return the head of a page: breadcrumbs, title and status."""
     return element(
         "header",
         breadcrumbs(crumbs) if crumbs else None,
@@ -112,42 +117,42 @@ def head(title: str, *below: Child, crumbs: Sequence[tuple[str, str]] = (), besi
 
 
 def breadcrumbs(crumbs: Sequence[tuple[str, str]]) -> Html:
-    """The way to a page: each word with its address."""
+    """Return the breadcrumbs of a page: each word with its address."""
     rows = [element("li", element("a", cut(word, LONGEST_CRUMB), href=path)) for word, path in crumbs]
     return element("nav", element("ol", *rows, class_="crumbs"), aria_label="Where you are")
 
 
 def session_crumbs(session_id: str, goal: str) -> tuple[tuple[str, str], ...]:
-    """The way to a page of one session."""
+    """Return the breadcrumbs of a page of one session."""
     return ("Sessions", "/sessions"), (goal or session_id, session_path(session_id))
 
 
 def meta(*facts: Child) -> Html:
-    """The line below a title."""
+    """Return the line below a title."""
     return element("p", *(element("span", fact) for fact in facts if fact), class_="meta")
 
 
 def panel(
     title: Child, *children: Child, beside: Child = None, class_: str = "", id_: str | None = None
 ) -> Html:
-    """A part of a page with its own heading, and what stands beside that."""
+    """Return a part of a page with its own heading, and what is shown beside the heading."""
     heading = element("h2", title)
     top = heading if beside is None else element("header", heading, beside)
     return element("section", top, *children, class_=f"panel {class_}".rstrip(), id=id_)
 
 
 def section(title: str, *children: Child, id_: str | None = None) -> Html:
-    """A part of a page with its own heading, and no frame."""
+    """Return a part of a page with its own heading and no frame."""
     return element("section", element("h2", title), *children, class_="stack tight", id=id_)
 
 
 def split(middle: Html, *side: Child, label: str) -> Html:
-    """What a page is about, and facts beside it."""
+    """Return two columns: the subject of the page, and facts beside it."""
     return element("div", middle, element("aside", *side, class_="side", aria_label=label), class_="split")
 
 
 def tabs(label: str, links: Iterable[tuple[str, str, bool]]) -> Html:
-    """The views of one thing: word, address, and whether it is the one that is shown."""
+    """Return the tabs of one subject: each has a word, an address, and whether it is shown."""
     shown = [
         element("a", word, href=path, aria_current="page" if is_on else None) for word, path, is_on in links
     ]
@@ -155,40 +160,40 @@ def tabs(label: str, links: Iterable[tuple[str, str, bool]]) -> Html:
 
 
 def details(title: Child, *children: Child, **attributes: Any) -> Html:
-    """Something more, which a reader opens."""
+    """Return details that a reader opens."""
     return element("details", element("summary", title), *children, **attributes)
 
 
 def folded(title: Child, *children: Child, is_open: bool = False, id_: str | None = None) -> Html:
-    """A part that opens when it is wanted."""
+    """Return a part of a page that is closed at first."""
     inside = element("div", *children, class_="inside stack tight")
     return element("details", element("summary", title), inside, class_="panel", open=is_open or None, id=id_)
 
 
 def notice(look: str, *children: Child) -> Html:
-    """A message about the whole page; `look` is good, warn or bad."""
+    """Return a message about the whole page; `look` is good, warn or bad."""
     return element("div", *children, class_=f"notice {look}".rstrip(), role="note")
 
 
 def health_badge(health: str) -> Html:
-    """Of a session that cannot go on here: it is damaged, or a newer version wrote it."""
+    """Return the badge of a session that cannot continue here: it is damaged, or a newer version wrote it."""
     if is_newer(health):
         return badge("newer version", "warn", "blocked")
     return badge("damaged", "bad", "blocked")
 
 
 def damage_notice(banner: str) -> Html | None:
-    """What a page about a damaged session begins with; nothing when it is sound."""
+    """Return the notice at the top of the page of a damaged session; empty if the session is sound."""
     return notice("bad", element("p", banner)) if banner else None
 
 
 def empty(title: str, *children: Child) -> Html:
-    """Nothing here, and what to do about it."""
+    """Return the text of an empty list, with what to do about it."""
     return element("div", element("h2", title), *children, class_="empty")
 
 
 def facts(rows: Iterable[tuple[str, Child]], class_: str = "") -> Html:
-    """Names and values; those without a value are left out."""
+    """Return a list of names and values; names without a value are left out."""
     cells = [
         join_html(element("dt", name), element("dd", value))
         for name, value in rows
@@ -198,32 +203,32 @@ def facts(rows: Iterable[tuple[str, Child]], class_: str = "") -> Html:
 
 
 def dots(rows: Iterable[Html]) -> Html:
-    """A list of items, each already an `li`."""
+    """Return a list of items, each of them already an `li`."""
     return element("ul", *rows, class_="facts dots")
 
 
 def points(rows: Iterable[Child]) -> Html:
-    """A list of sentences."""
+    """Return a list of sentences."""
     return dots(element("li", row) for row in rows)
 
 
 def soft(*children: Child) -> Html:
-    """A quiet line: what may be known, and need not be read first."""
+    """Return a muted line, for facts that a reader does not need first."""
     return element("p", *children, class_="small soft")
 
 
 def under(*children: Child) -> Html:
-    """What stands below the name of a row."""
+    """Return the line below the name of a row."""
     return element("span", *children, class_="under")
 
 
 def prose(text: str, *, tabindex: int | None = None) -> Html:
-    """Markdown of an agent or an author, rendered."""
+    """Return the rendered Markdown of an agent or an author."""
     return element("div", notes_html(text), class_="prose", dir="auto", tabindex=tabindex)
 
 
 def reveal(word: str, *children: Child, class_: str | None = None, id_: str | None = None) -> Html:
-    """Something to do that a reader opens first."""
+    """Return an action that a reader opens first."""
     return element("details", element("summary", word, class_="small"), *children, class_=class_, id=id_)
 
 
@@ -241,7 +246,7 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 def spell_changed(changed: ChangeSum) -> str:
-    """How many files changed, and their lines: `3 files changed (+12 −4)`."""
+    """Return how many files and lines changed: `3 files changed (+12 −4)`."""
     lines = f" (+{changed.added} −{changed.removed})" if changed.added or changed.removed else ""
     return f"{count(changed.files, 'file')} changed{lines}"
 
@@ -261,13 +266,15 @@ _STATUS: dict[str, tuple[str, str]] = {
 
 
 def badge(word: str, look: str = "", glyph: str = "") -> Html:
-    """A word in a frame; `look` is good, warn, bad, busy or nothing."""
+    """Return a word in a frame; `look` is good, warn, bad, busy or empty."""
     shape = element("span", class_=f"glyph {glyph}") if glyph else None
     return element("span", shape, word, class_=f"badge {look}".rstrip())
 
 
 def status_badge(status: str, evidence: Mapping[str, int] | None = None, caveat: str = "") -> Html:
-    """How it stands. It is green only if somebody else than the agent has seen everything, and here."""
+    """Return the badge of a status. It is green only if a source other than the agent confirms everything,
+    on this machine.
+    """
     look, glyph = _STATUS.get(status, ("", "step"))
     if status == "complete" and evidence is not None and is_proven(evidence) and not caveat:
         look = "good"
@@ -278,12 +285,14 @@ WAITING, ANSWERED = "needs your answer", "answered"
 
 
 def asked_badge(word: str) -> Html:
-    """Of a run that waits only for the answer of a person, or has it: that is no fault of its report."""
+    """Return the badge of a run that waits only for the answer of a person, or has it: that is no fault of
+    its report.
+    """
     return badge(word, "busy" if word == WAITING else "", "person")
 
 
 def asked_word(waiting: Sequence[InboxItem]) -> str:
-    """What a run waits for a person for, by its needs; empty: nobody is asked."""
+    """Return what a run needs from a person, by its needs; empty if it asks no person."""
     asked = [need for need in waiting if need.kind == "person"]
     return "" if not asked else ANSWERED if all(need.is_answered for need in asked) else WAITING
 
@@ -292,7 +301,9 @@ SILENCES = {"idle": ("idle", "warn", "closed"), "stalled": ("stalled", "bad", "b
 
 
 def silence_badge(silence: str) -> Html | None:
-    """Of a run that has kept nothing for long, or that waits and nobody came."""
+    """Return the badge of a run that has recorded nothing for long, or that waits for a person without an
+    answer.
+    """
     return badge(*SILENCES[silence]) if silence in SILENCES else None
 
 
@@ -310,7 +321,9 @@ _WORDS = {str(word): words for word, words in EVIDENCE_WORDS.items()}
 
 
 def evidence_badge(level: str, verdict: str, *, is_imported: bool = False) -> Html:
-    """How one statement is known; what another store recorded is never green."""
+    """Return the badge for the evidence of one statement; a statement that another store recorded is never
+    green.
+    """
     word = "contradicted" if verdict == "contradicted" else "stale" if verdict == "stale" else level
     words, (look, glyph) = _WORDS[word], _LOOKS[word]
     is_elsewhere = is_imported and word == level and level != "stated"
@@ -318,7 +331,9 @@ def evidence_badge(level: str, verdict: str, *, is_imported: bool = False) -> Ht
 
 
 def evidence_badges(evidence: Mapping[str, int], caveat: str = "") -> Html:
-    """The sum, one badge for each word that counts something; `caveat` is true of all of them."""
+    """Return the sum of the evidence, one badge for each kind that counts anything; `caveat` applies to all
+    of them.
+    """
     shown = [
         badge(f"{evidence[word]} {words}", "" if caveat and word in PROOF else look, glyph)
         for word, words in EVIDENCE_WORDS.items()
@@ -340,7 +355,7 @@ _SOURCES = (
 
 
 def proof_bar(sources: Sources) -> Html | None:
-    """A small bar with a part for each source, and the same in words."""
+    """Return a small bar with a part for each source, and the same in words."""
     held = [(name, words, getattr(sources, name)) for name, words in _SOURCES]
     if not any(number for *_, number in held):
         return None
@@ -355,7 +370,7 @@ def proof_bar(sources: Sources) -> Html | None:
 
 
 def gap_words(gap: GapRow | NodeGap, state: str) -> tuple[Child, ...]:
-    """How bad a gap is, what is missing, and how it stands."""
+    """Return the severity of a gap, what is missing, and its status."""
     return (
         badge(gap.severity, "bad" if gap.severity == "critical" else "warn", "gap"),
         " ",
@@ -366,7 +381,7 @@ def gap_words(gap: GapRow | NodeGap, state: str) -> tuple[Child, ...]:
 
 
 def spell_preferences(held: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """How far the agent may go, as people choose it."""
+    """Return in words how far the agent may go, as people choose it."""
     rows = (("Autonomy", "autonomy", CHOICES.autonomy), ("Risk", "risk_policy", CHOICES.risk_policy))
     return tuple(
         (title, next((one.label for one in choices if one.id == held[name]), held[name]))
@@ -378,7 +393,7 @@ def spell_preferences(held: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def moment(at: str, *, with_day: bool = True) -> Html | None:
-    """A time as the log has it, in UTC; the page's script shows it in the reader's zone."""
+    """Return a time of the log in UTC; the script of the page shows it in the reader's time zone."""
     if not at:
         return None
     shown = f"{at[:10]} {at[11:16]}" if with_day else at[11:19]
@@ -386,7 +401,7 @@ def moment(at: str, *, with_day: bool = True) -> Html | None:
 
 
 def duration(seconds: int) -> str:
-    """How long something took, in the largest unit that fits and the one below it."""
+    """Return how long something took, in the largest unit that fits and the one below it."""
     units = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
     for (size, name), (below, lesser) in pairwise(units):
         if seconds >= size:
@@ -396,7 +411,7 @@ def duration(seconds: int) -> str:
 
 
 def ago(at: str) -> Html | None:
-    """How long ago it was; without a script, when."""
+    """Return how long ago something was; without a script, the time itself."""
     return element("time", f"{at[:10]} {at[11:16]} UTC", datetime=at, data_as="ago") if at else None
 
 
@@ -405,12 +420,12 @@ def mono(text: str) -> Html:
 
 
 def copy_button(text: str, label: str, key: str = "") -> Html:
-    """A button that copies a text; `key` is the letter that presses it."""
+    """Return a button that copies a text; `key` is the letter that presses it."""
     return _copy(text, label, element("kbd", key, aria_hidden="true") if key else None, key=key)
 
 
 def command_line(text: str) -> Html:
-    """A command to run in a terminal, with a button that copies it."""
+    """Return a command to run in a terminal, with a button that copies it."""
     copy = _copy(text, "Copy", element("span", " the command", class_="sr"))
     return element("div", element("code", text), copy, class_="copy")
 
@@ -424,13 +439,13 @@ def _copy(text: str, *inside: Child, key: str = "") -> Html:
 def select(
     name: str, label: str, options: Iterable[tuple[str, str]], chosen: str = "", class_: str = "field"
 ) -> Html:
-    """A field with a few values."""
+    """Return a field with a few values."""
     rows = [element("option", word, value=value, selected=value == chosen or None) for value, word in options]
     return element("label", label, element("select", *rows, name=name), class_=class_)
 
 
 def search_field(name: str, label: str, asked: Mapping[str, str], most: int = 200, **more: str) -> Html:
-    """A field for words, with those that were asked for."""
+    """Return a search field with the words of the current search."""
     held = element("input", type="search", name=name, value=asked.get(name, ""), maxlength=most, **more)
     return element("label", label, held, class_="field grow")
 
@@ -445,7 +460,7 @@ def text_field(
     class_: str = "field",
     **more: str,
 ) -> Html:
-    """A field for a line of text."""
+    """Return a field for a line of text."""
     held = element(
         "input",
         type="text",
@@ -460,7 +475,7 @@ def text_field(
 
 
 def button(word: str, look: str = "", **more: Any) -> Html:
-    """Sends the form that it stands in; `look` is main, danger, plain or nothing."""
+    """Return a button that sends its form; `look` is main, danger, plain or empty."""
     return element("button", word, type="submit", class_=f"button {look}".rstrip(), **more)
 
 
@@ -471,9 +486,10 @@ def cluster(*children: Child) -> Html:
 def acts(
     operation: str, given: Mapping[str, Json], *, title: str = "", word: str = "", **more: Any
 ) -> dict[str, Any]:
-    """The attributes by which the script of the page makes a call; with a title it shows it before.
+    """Return the attributes by which the script of the page makes a call; with a title the script shows a
+    preview first.
 
-    `more` are those of `static/actions.js`, without their prefix.
+    `more` are attributes of `static/actions.js`, without their prefix.
     """
     gate = {"data_gated": True, "data_title": title, "data_word": word} if title else {}
     data = {f"data_{name}": value for name, value in more.items()}
@@ -481,7 +497,7 @@ def acts(
 
 
 def filters(path: str, *fields: Html) -> Html:
-    """What chooses the rows of a list; it leads to the same page."""
+    """Return the filters of a list; they lead to the same page."""
     return element("form", *fields, button("Show"), class_="toolbar", data_view=path)
 
 
@@ -496,7 +512,7 @@ class Rows(msgspec.Struct, Generic[_T], frozen=True, kw_only=True):
 def more_rows(
     path: str, listed: Rows[Any], asked: Mapping[str, str], names: Sequence[str], word: str = "Show more"
 ) -> Html | None:
-    """The link to the next page of a list, with the filters that this one has."""
+    """Return the link to the next page of a list, with the current filters."""
     if not listed.has_more or not listed.next_cursor:
         return None
     kept = {name: asked.get(name, "") for name in names}
@@ -508,7 +524,7 @@ def more_link(word: str, path: str | Address) -> Html:
 
 
 def table(heads: Sequence[str], rows: Iterable[Html], label: str) -> Html:
-    """A table that scrolls by itself."""
+    """Return a table that scrolls by itself."""
     cells = [element("th", word, scope="col") for word in heads]
     return element(
         "div",
@@ -521,7 +537,7 @@ def table(heads: Sequence[str], rows: Iterable[Html], label: str) -> Html:
 
 
 def drawing(svg: str, outline: str, summary: Html) -> list[Html]:
-    """A graph as a picture, and `summary` before the same as text."""
+    """Return a graph as a picture, and below `summary` the same as text."""
     picture = element("img", src=picture_address(svg), alt="The steps from top to bottom; below, as text.")
     return [
         element("div", picture, class_="map", tabindex=0, role="region", aria_label="Drawing"),
@@ -534,7 +550,7 @@ def drawing(svg: str, outline: str, summary: Html) -> list[Html]:
 
 
 def cells(*held: Child) -> Html:
-    """A row of a table."""
+    """Return a row of a table."""
     return element("tr", *(element("td", one) for one in held))
 
 
@@ -545,30 +561,30 @@ def spell_pointer(pointer: str) -> str:
 
 
 def json_text(value: Any) -> str:
-    """For an attribute that the script reads."""
+    """Return JSON for an attribute that the script reads."""
     return msgspec.json.encode(value).decode()
 
 
 def format_json(value: Any) -> str:
-    """A value as an author writes it."""
+    """Return a value as an author writes it."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
 # Artifacts, as people read them
 
 LONGEST_NAME = 40
-"""Characters of what counts as the name of a member."""
+"""Most characters in the name of a member."""
 
 
 def artifact_body(body: dict[str, Any]) -> Html:
-    """An artifact as people read it: points, and points below points."""
+    """Return an artifact as people read it: points, and points below points."""
     lines = artifact_lines({key: value for key, value in body.items() if key != UNTRUSTED})
     shown, _ = _take_points(lines, 0, 0)
     return shown
 
 
 def _take_points(lines: Sequence[tuple[int, str]], start: int, depth: int) -> tuple[Html, int]:
-    """The points of one depth from a place on, and the place after them."""
+    """Return the points of one depth from an index on, and the index after them."""
     points_shown: list[Html] = []
     place = start
     while place < len(lines) and lines[place][0] >= depth:
@@ -582,7 +598,7 @@ def _take_points(lines: Sequence[tuple[int, str]], start: int, depth: int) -> tu
 
 
 def _point(words: str) -> tuple[Child, ...]:
-    """`Name: value` with a quiet name; anything else as it is."""
+    """Return one point: `Name: value` with a muted name, anything else unchanged."""
     name, colon, value = words.partition(":")
     if not colon or len(name) > LONGEST_NAME or (value and not value.startswith(" ")):
         return (element("span", words, dir="auto"),)
@@ -591,7 +607,7 @@ def _point(words: str) -> tuple[Child, ...]:
 
 
 def diff_lines(text: str) -> Html:
-    """A unified diff; the marks at the start of the lines stay, so colour is not needed."""
+    """Return a unified diff; the marks at the start of the lines stay, so colour is not needed."""
     rows = []
     for line in text.splitlines():
         look = {"+": "add", "-": "del", "@": "at"}.get(line[:1])
@@ -609,12 +625,12 @@ MOST_STATEMENTS = 8
 
 
 def is_seen(statement: StatementRow) -> bool:
-    """Whether somebody else than the agent has seen that it is so; that a place exists is no proof."""
+    """Whether a source other than the agent confirms the statement; that a place exists is no proof."""
     return bool(statement.verdict == "holds" and statement.level in PROOF)
 
 
 def statement_row(statement: StatementRow, *, is_imported: bool) -> Html:
-    """The statement, and beside it how it is known; below it, what that word leaves out."""
+    """Return a row with the statement and its evidence; below it, the limits of that evidence."""
     more = statement.level_text.removeprefix(_WORDS.get(statement.level, "")).lstrip(":, ")
     return element(
         "li",
@@ -626,7 +642,7 @@ def statement_row(statement: StatementRow, *, is_imported: bool) -> Html:
 
 
 def sides(node: NodeView) -> Child:
-    """What is proven of a report and what rests on its word, as two lists of texts."""
+    """Return what is proven of a report and what only the agent states, as two lists of texts."""
     statements = [
         one for one in node.statements if one.check != "person" or is_seen(one)
     ]  # else: the question
