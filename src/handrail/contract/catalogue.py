@@ -110,7 +110,7 @@ E_CONFIRMATION_REQUIRED = Kind(
     details=("missing", "effect"),
 )
 ANSWERED_DETAILS = ("who", "answer", "answered_at", "answer_id")
-"""Detail keys for an answer that another person gave after the question was shown."""
+"""Detail keys for an answer that a person gave after the question was shown."""
 E_CONFLICT = Kind(
     code="E_CONFLICT", native="E_CONFLICT", exit_status=6, http_status=409,
     lafs_code="E_CONFLICT_VERSION", category="CONFLICT", agent_action="refresh_context",

@@ -156,8 +156,8 @@ def _asking_leaf(history: History, workflow: CompiledWorkflow, node: Node) -> Le
 
 
 def _is_asked(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> bool:
-    """Whether a person's answer can count for the step, in any mode: its author or its contract requires
-    it.
+    """Whether a person's answer can count for the step, in any mode: its author or contract requires one,
+    or it is a choice or an action that may ask.
     """
     match leaf:
         case Step():

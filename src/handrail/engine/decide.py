@@ -328,9 +328,7 @@ def plan_attempt_look(
     history: History, workflow: CompiledWorkflow, node: Node, artifacts: Sequence[dict[str, Any]]
 ) -> Look | None:
     """Return what must be read before a report at this node is judged, including what was already sent for
-    it.
-
-    None if no artifact was sent and the step needs no proof.
+    it; None if no artifact was sent and the step needs no proof.
     """
     place = Place(workflow=workflow)
     bodies = tuple(artifacts)

@@ -432,6 +432,7 @@ class ReportStatement(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     refs: tuple[str, ...] = ()  # the receipts or confirmations that support it
     paths: tuple[str, ...] = ()
     """Changed files that a report leaves out; for a command, its own tests or configuration that changed."""
+    # The next two fields are only in logs of earlier versions.
     grown: tuple[str, ...] = ()  # tests that made it fail before and have only gained lines since the start
     unanswered: tuple[str, ...] = ()  # new or grown tests: it failed without them, and has not passed since
 

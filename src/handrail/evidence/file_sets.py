@@ -106,7 +106,7 @@ def make_patterns(
 
 
 def _list_started(lines: Sequence[str]) -> Iterator[str]:
-    """Return the words that may be started as programs, without files that a program only reads."""
+    """Yield the words that may be started as programs, without files that a program only reads."""
     is_next = True
     for word in (word for line in lines for word in _SHELL_WORD.findall(line)):
         if _SEPARATOR.fullmatch(word):

@@ -125,10 +125,7 @@ def find_session(rt: ReadPorts, asked: str) -> Session:
 
 
 def read_or_pass_over(reader: EventReader, session_id: SessionId) -> Session | None:
-    """Return the session.
-
-    None if it does not exist or cannot be read, so that a caller can read the others.
-    """
+    """Return the session; None if it is missing or cannot be read, so that a caller can read the others."""
     try:
         return read_session(reader, session_id)
     except Fault as fault:

@@ -1,6 +1,4 @@
-"""The tokens of a run operation: reading and minting them, and answering the attempt that a token
-identifies.
-"""
+"""The tokens of a run operation: reading, minting, and answering the attempt that a token identifies."""
 
 from __future__ import annotations
 

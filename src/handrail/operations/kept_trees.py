@@ -105,9 +105,7 @@ def take_first_tree(rt: WritePorts, session: Session, node_id: NodeId, project: 
 
 
 def keep_first_trees(rt: WritePorts, session: Session, node: Node, project: str) -> None:
-    """Record the files at the start of a step's child runs, before any helper has the
-    reply that names them.
-    """
+    """Record the files at the start of a step's child runs, before a helper has the reply that names them."""
     if rt.trees_due is None or not looks_at_code(rt, project):
         return
     children = list_children(session.history, node)
@@ -274,9 +272,8 @@ REREAD_SECONDS = 0.5
 
 
 def look_at_present(rt: ReadPorts, history: History, node: Node, project: str | None) -> PreparedTree | None:
-    """Return the present files of the run's project with the number of those that differ.
-
-    None if no file differs, or the files cannot be compared.
+    """Return the present files of the run's project with the number of those that differ; None if no file
+    differs, or the files cannot be compared.
     """
     recorded = find_nearest_tree(history, node.node_id)
     if recorded is None or project is None:

@@ -1,8 +1,7 @@
-"""Reads the places that a report names: once, after the gate accepts the attempt and before the lock is
-taken.
+"""Reads the places that a report names, once, after the gate accepts the attempt and before the lock.
 
-The rules are pure, so they get what was observed as a value. Files that cannot be read are unknown and block
-no report.
+The rules are pure, so they get what was observed as a value. Files that cannot be read are unknown and
+block no report.
 """
 
 from __future__ import annotations

@@ -139,12 +139,12 @@ def reply_to_answer(
     workflow: CompiledWorkflow | None = None,
     actions: int = MOST_ACTIONS,
 ) -> Success:
-    """Return the reply of an answered attempt, from recorded facts (EXEC "ackToken"): nothing is decided
-    again.
+    """Return the reply of an answered attempt from recorded facts, without a new decision (EXEC
+    "ackToken").
 
     `sent` is the token's call, for when it had other content; None for a start, which is refused then.
-    `workflow` is the one that the run is pinned to, if this call has loaded it. If the answer led to actions
-    that Handrail ran, up to `actions`, the reply is about the step after them.
+    `workflow` is the one that the run is pinned to, if this call has loaded it. If the answer led to
+    actions that Handrail ran, up to `actions`, the reply is about the step after them.
     """
     history = session.history
     made = history.nodes[recorded.to_node_id]
@@ -198,9 +198,7 @@ def reply_to_answer(
 
 
 def warn_of_present(rt: ReadPorts, run: Run, project: str | UnsetType) -> tuple[ReplyWarning, ...]:
-    """Return warnings for a report and its repeat that are not recorded: another project named, a changed
-    file.
-    """
+    """Return unrecorded warnings for a report and its repeat: another project named, a changed file."""
     warnings = warn_of_other_project(rt.workspace, run, project)
     if run.source_kind == "bundled":
         return warnings
@@ -266,9 +264,7 @@ def _follow_actions(
 def _warn_of_stale_plan(
     keys: Keys, history: History, workflow: CompiledWorkflow, answer: Recorded, blocked: Blocked
 ) -> tuple[ReplyWarning, ...]:
-    """Return the warning if files changed since an action's preview, with the call that
-    repeats the preview.
-    """
+    """Return a warning if files changed since an action's preview, with the call that repeats it."""
     waits = [blocker.waits_for for blocker in blocked.blockers]
     if not any(one is not None and one.values.get("code") == RESULTS_STALE.code for one in waits):
         return ()

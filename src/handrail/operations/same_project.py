@@ -1,5 +1,4 @@
-"""Whether a directory belongs to the project that a log names: the same directory, or a clone or worktree of
-it.
+"""Whether a directory belongs to the project that a log names: the same one, a clone, or a worktree.
 
 Identifying a project reads its repository, so this is done only if the directory differs.
 """
@@ -68,10 +67,9 @@ def find_own_project(
 
 
 def settle_project(rt: ReadPorts, run: Run, asked: str | UnsetType, own: str | None) -> str | None:
-    """Return the directory of a child run's first writing call, if it may become the child's own.
-
-    None if the child has a directory already, or the call comes from another repository; the parent's
-    directory then stays.
+    """Return the directory of a child run's first writing call, if it may become the child's own; None if
+    the child has a directory already, or the call comes from another repository; the parent's directory
+    then stays.
     """
     if run.parent is None or run.has_own_project or run.project is None:
         return None

@@ -101,9 +101,8 @@ _FEW = 10
 
 
 def explain_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> str:
-    """Return what changed in the base since this customisation last ran.
-
-    Empty if nothing did or it never ran.
+    """Return what changed in the base since this customisation last ran. The text is empty if nothing
+    changed, or if it never ran.
     """
     run_id, last = ("", None) if workflow.base is None else _find_last(rt, workflow.id)
     if last is None or workflow.base is None or last.base is None or last.base.hash == workflow.base.hash:

@@ -22,9 +22,8 @@ _NOT_COMPARED = "files not compared"
 
 
 def describe_step_so_far(rt: RehydratePorts, history: History, node: Node, project: str | None) -> str:
-    """Return the changed files, the checks that ran and the checkpoints since the step at a node began.
-
-    Empty if the run is over, or nothing is known.
+    """Return the changed files, the checks that ran and the checkpoints since the step at a node began;
+    empty if the run is over, or nothing is known.
     """
     if not isinstance(node.state, Running):
         return ""

@@ -31,10 +31,7 @@ class FileTree(msgspec.Struct, frozen=True, kw_only=True):
     left_out: Mapping[str, str] = {}
 
     def explain(self, path: str) -> str:
-        """Return why nothing is known of a path, or of a folder above it.
-
-        Empty if the tree has it as it was.
-        """
+        """Return why a path, or a folder above it, is unknown; empty if the tree has it as it was."""
         names = path.split("/")
         above = ("/".join(names[:count]) for count in range(1, len(names) + 1))
         return next((self.left_out[one] for one in above if one in self.left_out), "")

@@ -1,6 +1,4 @@
-"""The workflows that a project can use: listed, found by id, and compiled with the files
-that they refer to.
-"""
+"""The workflows that a project can use: listed, found by id, and compiled with the files they refer to."""
 
 from __future__ import annotations
 
@@ -231,9 +229,8 @@ def pin(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Pinned
 
 
 def _compile_base(catalog: Catalog, entry: CatalogEntry) -> BaseCompilation | Problem | None:
-    """Return the base of a customisation, compiled, or why that fails.
-
-    None if the workflow extends no other.
+    """Return the base of a customisation, compiled, or why that fails; None if the workflow extends no
+    other.
     """
     if not entry.extends:
         return None

@@ -35,8 +35,7 @@ def is_left_by_npm(name: str) -> bool:
 
 
 def steers_runner(name: str) -> bool:
-    """Whether a variable changes the behaviour of a test runner or an interpreter, so that the check
-    differs.
+    """Whether a variable changes what a test runner or an interpreter does, so that the check differs.
 
     Variables that say where a tool is (PATH, HOME, LD_LIBRARY_PATH) or where it gets packages belong to the
     machine, and the style of the output does not change a check.

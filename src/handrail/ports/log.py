@@ -93,9 +93,8 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     head: int
     """Number of events in the session, which is the index of the next one."""
     digest: str = ""
-    """The chain digest after the last event: the same head with another digest is another log.
-
-    Empty if the state is not healthy.
+    """The chain digest after the last event: the same head with another digest is another log; empty if the
+    state is not healthy.
     """
     health: Health = Health()
 
@@ -154,8 +153,7 @@ class EventReader(Protocol):
         """Return the same from event `index` on."""
 
     def recall(self, session_id: SessionId) -> Remembered | None:
-        """Return what `SessionHold.remember` received last, if the log still begins with exactly those
-        events.
+        """Return what `SessionHold.remember` received last, if the log still begins with these events.
 
         A cache: it may return None at any time, and then `load` gives the same result in more time.
         """

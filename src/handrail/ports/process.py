@@ -89,10 +89,9 @@ class Terminal(Protocol):
     """The terminal of a person: never stdin or stdout, which may belong to a program."""
 
     def ask(self, text: str, must_stop: Callable[[], bool]) -> str | None:
-        """Show the text and return the line that the person types, without its end.
-
-        None if no person can answer at a terminal, the terminal is gone, or `must_stop` became true. The
-        text is shown unchanged, so it must contain no terminal control characters. Never raises.
+        """Show the text and return the line that the person types, without its end; None if no person can
+        answer at a terminal, the terminal is gone, or `must_stop` became true. The text is shown unchanged,
+        so it must contain no terminal control characters. Never raises.
         """
 
 

@@ -192,9 +192,7 @@ class NotChecked(msgspec.Struct, frozen=True, kw_only=True, tag="not_checked"):
     """The check did not finish."""
 
     why: Literal["signal", "deadline", "not_loaded", "ended"]
-    """The caller ended it, its time was over, its library is missing, or it ended by itself without an
-    answer.
-    """
+    """The caller ended it, its time was over, its library is missing, or it ended without an answer."""
 
 
 ProvenanceAnswer: TypeAlias = Checked | NotTrusting | NotChecked
@@ -334,10 +332,7 @@ class ClientFiles(Protocol):
         """
 
     def kept(self, path: str) -> KeptFile | None:
-        """Return the file as it was before the first change that is still in effect.
-
-        None if there is none.
-        """
+        """Return the file as it was before the first change still in effect; None if there is none."""
 
     def forget(self, path: str) -> None:
         """Drop the saved copy of a file that has its original content again."""
@@ -387,7 +382,6 @@ class Provenance(Protocol):
 
     def check(self, order: ProvenanceOrder, asked: Callable[[], str]) -> ProvenanceAnswer: ...
     def difference(self, wheel: bytes) -> str:
-        """Return the first installed file that differs from the wheel.
-
-        Empty if all are equal, or none is installed.
+        """Return the first installed file that differs from the wheel; empty if all are equal, or none is
+        installed.
         """

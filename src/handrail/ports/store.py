@@ -33,9 +33,7 @@ class SessionCheck(msgspec.Struct, frozen=True, kw_only=True):
     bytes_read: int
     problems: tuple[StoreProblem, ...]
     is_newer: bool = False
-    """Whether a newer version wrote it: the stored bytes are sound, but this version cannot judge all of
-    them.
-    """
+    """Whether a newer version wrote it: its bytes are sound, but this version cannot judge all of them."""
     is_elsewhere: bool = False
     """Whether another store made it, or recorded an answer or a check result in it."""
 
@@ -372,7 +370,6 @@ class SharedStore(Protocol):
         """Return where the database is and whether it answers. Changes nothing, never raises."""
 
     def marks(self) -> Mapping[str, str]:
-        """Return a mark for each session that changes with every commit.
-
-        Empty if the database cannot be reached.
+        """Return a mark for each session that changes with every commit; empty if the database cannot be
+        reached.
         """

@@ -180,8 +180,7 @@ class Trees(TreeReader, Protocol):
     def read_written(
         self, project: str, tree: str, paths: Collection[str], most_bytes: int = MOST_WRITTEN_BYTES
     ) -> Mapping[str, bytes] | Unseen:
-        """Return contents by path as a checkout would write them (for a link, its target), without larger
-        files.
+        """Return contents by path as a checkout writes them (for a link, its target), without larger files.
 
         No filter program runs. Contents that are not on this machine are missing.
         """

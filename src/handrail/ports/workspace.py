@@ -44,7 +44,6 @@ class WorkflowLibrary(Protocol):
 
     def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
         """Return the present content of this file, empty if it is gone; reads one file, writes nothing.
-
         None if that takes more work: files from git, plugins and other machines.
         """
 
@@ -61,7 +60,7 @@ class Workspace(Protocol):
     """Facts about the place where the caller works. Starts no subprocess."""
 
     def project(self, asked: str) -> str:
-        """Return the project directory: as asked, then HANDRAIL_PROJECT, the git root, the working
+        """Return the project directory: the asked one, HANDRAIL_PROJECT, the git root, or the working
         directory.
 
         Raise Fault E_VALIDATION if the asked directory does not exist.
@@ -71,10 +70,8 @@ class Workspace(Protocol):
         """Return `git_branch`, `git_head_sha` and `repo_root_hash`, as far as they are known."""
 
     def identity(self, project: str) -> str:
-        """Return the identity of the project on every machine: clones and worktrees of a repository share
-        it.
-
-        Empty if only its directory identifies it. Never raises.
+        """Return the identity of the project, which all clones and worktrees of a repository share; empty
+        if only its directory identifies it. Never raises.
         """
 
     def repository(self, project: str) -> str:
@@ -84,9 +81,8 @@ class Workspace(Protocol):
         """Return the main checkout if the project is another worktree of its repository; else empty."""
 
     def work_token(self) -> str:
-        """Return the token of the work that was delegated to the caller (HANDRAIL_WORK).
-
-        Empty if there is none.
+        """Return the token of the work that was delegated to the caller (HANDRAIL_WORK); empty if there is
+        none.
         """
 
     def worker(self) -> str:

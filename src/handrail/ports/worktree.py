@@ -78,9 +78,8 @@ class ListedFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     mode: FileMode
     content: str
-    """A name for the content: two files of a project with the same name have the same content.
-
-    Empty if unreadable.
+    """A name for the content: two files of a project with the same name have the same content; empty if
+    unreadable.
     """
     size: int
     changed_ns: int
@@ -94,8 +93,8 @@ class FileList(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[ListedFile, ...]
     """Sorted by path."""
     listed_at: int
-    """When listing began, minus the possible clock difference: files that changed earlier were listed as
-    they are.
+    """When listing began, minus the possible clock difference; files changed earlier were listed as they
+    are.
     """
 
 
@@ -212,10 +211,10 @@ class Worktree(TreeLook, Protocol):
         """Write all files through a journal: after a crash each file is old or new.
 
         With `is_whole` nothing is written unless every file can be, and the next `write_files` or `settle`
-        takes back what a killed process wrote; without it, they write the remaining files. Never follows a
-        link and never leaves the project. Leaves alone every file that is not as `before` says, such as an
-        ignored file or one that changed meanwhile. Raise Fault E_IO before the first file is touched; a
-        later problem leaves a file out.
+        takes back what a killed process wrote. Without it, every file that can be written is, and the next
+        call finishes what a killed process began. Never follows a link and never leaves the project. Leaves
+        alone every file that is not as `before` says, such as an ignored file or one that changed
+        meanwhile. Raise Fault E_IO before the first file is touched; a later problem leaves a file out.
         """
 
     def settle(self, project: str) -> Written | None:
@@ -326,7 +325,7 @@ class FactView(Protocol):
         """Add facts; several processes may add the same ones."""
 
     def forget_others(self, count: int, list_keys: Callable[[], Iterable[str]]) -> None:
-        """Drop facts that no current file has, if those are most of what is kept.
+        """Drop facts that no current file needs, if those are most of what is kept.
 
         `count` is the number of current files, and `list_keys` gives the keys that they need.
         """

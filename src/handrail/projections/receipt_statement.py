@@ -234,7 +234,7 @@ def _describe_word(
 
 
 def _list_approvals(history: History, run: Run, child: str) -> Iterator[Approval]:
-    """Return the newest answers of people about each step, then the gaps that they accepted."""
+    """Yield the newest answers of people about each step, then the gaps that they accepted."""
     answers = [one for one in list_confirmations(history, run.run_id) if not is_imported(history, one.index)]
     last = {(instance_of(history, one.fact.node_id).node_id, one.fact.asked): one for one in answers}
     for one in sorted(last.values(), key=lambda held: held.index):

@@ -301,7 +301,7 @@ def _list_identifiers(values: Iterable[object]) -> list[str]:
 
 
 def _texts(history: History, run_id: RunId) -> Iterable[str]:
-    """Return the texts of a run, of the work that it delegated, and of the session, the newest first."""
+    """Yield the texts of a run, of the work that it delegated, and of the session, the newest first."""
     runs = {run_id}
     for run in history.runs.values():  # a run comes after the one that delegated it
         runs |= {run.run_id} if run.parent is not None and run.parent.run_id in runs else set()

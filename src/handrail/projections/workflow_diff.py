@@ -27,7 +27,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_differences(before: Any, after: Any, pointer: str = "") -> Iterator[Difference]:
-    """Return every place where two JSON values differ, in the order of the newer one, removed ones last."""
+    """Yield every place where two JSON values differ, in the order of the newer one, removed ones last."""
     if isinstance(before, dict) and isinstance(after, dict):
         yield from _members(before, after, pointer)
     elif (old := _by_id(before)) is not None and (new := _by_id(after)) is not None:
@@ -63,7 +63,7 @@ class StepDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_step_differences(before: CompiledWorkflow, after: CompiledWorkflow) -> Iterator[StepDifference]:
-    """Return the differences step by step, in the order of the newer workflow, removed ones last.
+    """Yield the differences step by step, in the order of the newer workflow, removed ones last.
 
     The body of a loop is not compared with the loop: its steps are compared on their own.
     """

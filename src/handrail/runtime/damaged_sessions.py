@@ -39,9 +39,7 @@ def describe_damage(session_id: SessionId, health: Health, event_count: int) -> 
 
 
 def list_repair_commands(session_id: SessionId) -> tuple[str, str]:
-    """Return the commands that help a person with a damaged session: show the damage, and
-    copy what is left.
-    """
+    """Return the commands for a damaged session: show the damage, and copy what is left."""
     return (
         f"handrail store verify --ids {session_id} --report-only",
         f"handrail session export {session_id} --salvage --out FILE",

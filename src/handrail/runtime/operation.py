@@ -277,9 +277,7 @@ MODULES = {
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """What one package adds to the program, as tables that name modules: reading a part
-    loads none of them.
-    """
+    """What one package adds to the program, as tables that name modules; reading a part loads none."""
 
     package: str
     requirement: str = "handrail"

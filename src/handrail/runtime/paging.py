@@ -29,9 +29,7 @@ _T = TypeVar("_T")
 
 
 def list_scope(called: Operation, request: Any) -> str:
-    """Return what a cursor is bound to: the order, and every filter of the request without the window
-    itself.
-    """
+    """Return what a cursor is bound to: the order, and every filter of the request except the window."""
     filters = msgspec.to_builtins(request)
     filters.pop("limit", None)
     filters.pop("cursor", None)

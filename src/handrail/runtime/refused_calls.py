@@ -198,9 +198,7 @@ def correct_call(failure: Failure, operation: str, params: dict[str, Json]) -> F
 
 
 def refuse_misplaced_work(rt: ReadPorts, params: dict[str, Json]) -> None:
-    """Raise Fault TOKEN_SCOPE_MISMATCH if the token of a child run is sent to a call that does not accept
-    it.
-    """
+    """Raise Fault TOKEN_SCOPE_MISMATCH if a child run's token is sent to a call that does not accept it."""
     for name, value in params.items():
         for one in value if isinstance(value, list) else [value]:
             kind = _find_kind(one)
@@ -229,9 +227,8 @@ def _find_kind(value: Json) -> TokenKind | None:
 
 
 def _find_run(rt: ReadPorts, text: str) -> Run | None:
-    """Return the run that a token belongs to.
-
-    None if this store has none, which the operation reports better.
+    """Return the run that a token belongs to; None if this store has none, which the operation reports
+    better.
     """
     try:
         claims = read_token(rt.keys.verifying_keys(WORKFLOW), text, ANY_KIND).claims

@@ -126,9 +126,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def warnings(self) -> tuple[ReplyWarning, ...]:
-        """Return the warnings that begin every reply about the session.
-
-        Empty if it is sound and was begun here.
+        """Return the warnings that begin every reply about the session; empty if it is sound and was begun
+        here.
         """
         imported = imported_warnings(self.history)
         if self.is_sound:

@@ -99,7 +99,7 @@ def _list_answers(history: History) -> Iterator[MomentRow]:
 
 
 def _list_checks(history: History) -> Iterator[MomentRow]:
-    """Return the checks that Handrail itself ran; those that hooks report would be too many here."""
+    """Yield the checks that Handrail itself ran; those that hooks report would be too many here."""
     for node_id, held in history.receipts.items():
         for receipt in held:
             fact = receipt.fact

@@ -215,8 +215,8 @@ class ProofDemand(Compiled, frozen=True, kw_only=True):
     with a gap.
     """
     base: Literal["", "run"] = ""
-    """Step at which the change begins; empty for the iteration of the innermost loop, or the run if there
-    is none.
+    """Where the change begins: `run` for the start of the run; empty for the start of the innermost loop's
+    iteration, or of the run outside loops.
     """
 
 
@@ -551,7 +551,7 @@ def walk_parts(parts: Iterable[Part]) -> Iterator[Part]:
 
 
 def list_leaves(parts: Iterable[Part]) -> Iterator[Leaf]:
-    """Yield every step, choice, action and delegation, in order."""
+    """Return every step, choice, action and delegation, in order."""
     return (part for part in walk_parts(parts) if not isinstance(part, Loop))
 
 
@@ -571,7 +571,7 @@ def names_set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
 
 
 def list_wanted_checks(parts: tuple[Part, ...]) -> Iterator[tuple[str, str]]:
-    """Yield steps that require a declared check of the project, each with the name of the check."""
+    """Return steps that require a declared check of the project, each with the name of the check."""
     return ((part.id, part.check) for part in list_leaves(parts) if isinstance(part, Step) and part.check)
 
 

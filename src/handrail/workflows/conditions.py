@@ -205,7 +205,7 @@ def parts_of(condition: Condition) -> Iterator[Condition]:
 
 
 def comparisons(condition: Condition) -> Iterator[Compare]:
-    """Yield every comparison inside a condition."""
+    """Return every comparison inside a condition."""
     return (part for part in parts_of(condition) if isinstance(part, Compare))
 
 

@@ -44,7 +44,7 @@ MOST_ACTIONS = 25
 """Actions that one call runs; the reply then shows the next one, and its ack token continues."""
 
 MAX_PROMPT_BYTES = 32_768
-"""Characters of one step's prompt, authored and rendered."""
+"""Bytes of one step's prompt, authored and rendered."""
 MAX_CONTRACT_SCHEMA_BYTES = 16_384
 
 MAX_WORKFLOW_ID_CHARACTERS = 128
@@ -88,11 +88,11 @@ MAX_MATCH_WORK = 200_000_000
 MAX_RULES = 1_000
 """Patterns and schemas in the rules of one workflow; each is prepared on its own."""
 MAX_FILLED_BYTES = 65_536
-"""Characters of all values that are inserted into one prompt."""
+"""Bytes of all values that are inserted into one prompt."""
 MAX_SIMULATION_WORK = 1_000_000
 """Places that all walks of one simulation read together, and values that it tries for them."""
 MAX_TRIED_COMPARISONS = 500_000
-"""Work to find out whether the conditions of a workflow can hold."""
+"""Comparisons of all conditions of a workflow together, to find out whether they can hold."""
 
 
 # File names: one rule for every reader of folders

@@ -241,7 +241,7 @@ def walk_source(parts: Iterable[SourcePart]) -> Iterator[SourcePart]:
 
 
 def names_set_by(parts: Iterable[SourcePart]) -> Iterator[str]:
-    """Return the values that only parts inside set: loops, choices, actions and children; some names are
+    """Yield the values that only parts inside set: loops, choices, actions and children; some names are
     empty.
     """
     for part in walk_source(parts):

@@ -39,7 +39,7 @@ from handrail.workflows.conditions import (
 
 
 def conditions_at(part: Part) -> Iterator[tuple[str, ConditionId]]:
-    """Yield the conditions that a part names, each with its place: its own, its iterations, texts, question
+    """Return the conditions that a part names, each with its place: its own, its iterations, texts, question
     and children.
     """
     named = [("/when", part.when)]
@@ -59,12 +59,12 @@ def conditions_at(part: Part) -> Iterator[tuple[str, ConditionId]]:
 
 
 def conditions_of(part: Part) -> Iterator[ConditionId]:
-    """Yield the conditions that a part names, in any place."""
+    """Return the conditions that a part names, in any place."""
     return (name for _, name in conditions_at(part))
 
 
 def texts_of(leaf: Leaf, functions: Mapping[str, str]) -> list[str]:
-    """Yield the texts of a part in which values are named."""
+    """Return the texts of a part in which values are named."""
     match leaf:
         case Step():
             named = [functions[name] for name in leaf.functions if name in functions]

@@ -132,7 +132,7 @@ def _in_braces(text: str, spelling: Spelling, decoded: Decoded, edit: Edit, want
 
 
 def _ways(pointer: str) -> list[str]:
-    """Yield a place and everything around it."""
+    """Return a place and everything around it."""
     parts = pointer.split("/")
     return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
 
@@ -173,7 +173,7 @@ def _in_place(text: str, decoded: Decoded, operation: EditOperation) -> Iterator
 
 
 def _transplanted(text: str, before: str, after: str) -> Iterator[str]:
-    """Return the author's text with only the changed lines replaced, found by comparing the
+    """Yield the author's text with only the changed lines replaced, found by comparing the
     canonical texts.
     """
     ours, old, new = (one.split("\n") for one in (text, before, after))

@@ -122,7 +122,7 @@ _LENIENT = _envelope(is_closed=False)
 
 
 def envelope_findings(doc: Json) -> Iterator[Finding]:
-    """Return every rule of the envelope schema that the document breaks."""
+    """Yield every rule of the envelope schema that the document breaks."""
     yield from findings(doc, _STRICT if _is_strict(doc) else _LENIENT)
     if isinstance(doc, dict):
         yield from _error_findings(doc)
@@ -349,7 +349,7 @@ _DOCUMENT = Members(
 
 
 def cli_findings(doc: Json) -> Iterator[Finding]:
-    """Return every broken rule of the envelope. A stream line is recognised by its `type` and may
+    """Yield every broken rule of the envelope. A stream line is recognised by its `type` and may
     omit `meta`.
     """
     yield from findings(doc, _DOCUMENT)

@@ -109,7 +109,7 @@ def _entries_bounded(doc: dict[str, Json]) -> str:
 
 
 def _advice(doc: dict[str, Json]) -> Iterator[Advisory]:
-    """Return advice: LAFS leaves the checksum to the producer, but Handrail's can be recomputed if the
+    """Yield advice: LAFS leaves the checksum to the producer, but Handrail's can be recomputed if the
     ledger is whole.
     """
     entries = doc.get("entries", [])

@@ -362,7 +362,7 @@ def _decided(check: NamedCheck, doc: Json) -> Check:
 
 
 def reserve_checks(names: Iterable[str]) -> Iterator[NamedCheck]:
-    """Return checks for names that LAFS 12.1.3 reserves; they pass until LAFS defines them."""
+    """Yield checks for names that LAFS 12.1.3 reserves; they pass until LAFS defines them."""
     for name in names:
         note = "Reserved by LAFS 12.1.3; it passes until it is defined."
         yield NamedCheck(name=name, tier="complete", why_not=lambda _: "", note=note)

@@ -111,8 +111,8 @@ def _graphemes(text: str) -> int:
 
 @cache
 def _plain_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns for plain text. They are compiled on first use, which takes longer than most
-    estimates.
+    """Return the patterns for plain text. They are compiled on first use, because compiling them takes
+    longer than most estimates.
     """
     return (
         re.compile(f"[^{_ALONE}{_JOINS}]"),

@@ -93,7 +93,7 @@ _WRITERS: dict[type, Callable[[Json], bytes]] = {
     bool: {True: b"true", False: b"false"}.__getitem__,
     type(None): {None: b"null"}.__getitem__,
 }
-"""A lookup by exact type, because this is the inner loop of every digest."""
+"""Writers by exact type, looked up without a call, because this is the inner loop of every digest."""
 
 
 # The hash chain

@@ -152,7 +152,7 @@ def repair(keys: Sequence[bytes], text: str) -> str | None:
 
 
 def _with_right_body(keys: Sequence[bytes], layout: Layout, text: str) -> Iterator[str]:
-    """Return the token if the error is in the MAC; the body determines the right one."""
+    """Yield the token if the error is in the MAC; the body determines the right one."""
     body, given = text[: layout.body_length], text[layout.body_length :]
     if body.startswith(layout.prefix) and is_base32(body):
         for key in keys:
@@ -200,7 +200,7 @@ def _find_matching(
 
 
 def _with_digest_head(key: bytes, layout: Layout, payloads: list[bytes], head: bytes) -> Iterator[bytes]:
-    """Return payloads whose HMAC begins like this; HMAC (RFC 2104) with both key blocks hashed only once."""
+    """Yield payloads whose HMAC begins like this; HMAC (RFC 2104) with both key blocks hashed only once."""
     assert len(key) <= _BLOCK_BYTES, "a longer key would have to be hashed first"
     block = key.ljust(_BLOCK_BYTES, b"\0")
     inner = sha256(bytes(byte ^ 0x36 for byte in block) + layout.mac_domain)
@@ -214,7 +214,7 @@ def _with_digest_head(key: bytes, layout: Layout, payloads: list[bytes], head: b
 
 
 def _payloads(layout: Layout, head: str) -> set[str]:
-    """Yield every payload that one edit of `head` makes under this prefix."""
+    """Return every payload that one edit of `head` makes under this prefix."""
     missing = layout.body_length - len(head)
     bad = head.find(BAD_CHARACTER)
     if missing == 0:

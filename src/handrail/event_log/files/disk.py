@@ -128,9 +128,7 @@ class Disk:
         time.sleep(duration_ms / 1000)
 
     def jittered_ms(self, duration_ms: int) -> int:
-        """Return half to one and a half times this time, at random, so that waiters do
-        not all try at once.
-        """
+        """Return 0.5 to 1.5 times this time, at random, so that waiters do not all try at once."""
         return max(1, duration_ms * (32_768 + int.from_bytes(os.urandom(2))) // 65_536)
 
 

@@ -194,9 +194,8 @@ class _Damage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def scan_proven_bytes(disk: Disk, directory: int, tip: Tip) -> tuple[dict[str, int], set[BlobRef]] | None:
-    """Collect every dedupe key with its index, and every pinned blob, from bytes proven up to a tip.
-
-    None when the files do not match the tip; then the whole session must be read.
+    """Collect every dedupe key with its index, and every pinned blob, from bytes proven up to a tip. None
+    if the files do not match the tip; the whole session must then be read.
     """
     assert tip.last is not None, "there is something to scan"
     names = segments_up_to(tip.last.segment)

@@ -117,9 +117,7 @@ class TouchedSessions:
         self._append(f"d {session_id}\n")
 
     def _append(self, line: str) -> None:
-        """Append a line, but only to a list that exists: whoever creates the list reads
-        every session then.
-        """
+        """Append a line, but only to an existing list: whoever creates the list reads every session."""
         content = line.encode()
         try:
             descriptor = os.open(self._path, _APPEND)

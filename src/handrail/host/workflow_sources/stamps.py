@@ -27,9 +27,8 @@ _COARSE_NS: Final = 2_000_000_000
 
 
 def stamp_sources(folders: Iterable[str], files: Iterable[str]) -> Stamp | None:
-    """Return the stamp of these files and of all below these folders.
-
-    None if it would say too little: with a link or a second name, what is read depends on other folders.
+    """Return the stamp of these files and of all below these folders; None if it would say too little: with
+    a link or a second name, what is read depends on other folders.
     """
     found: list[_Row] = []
     try:

@@ -97,9 +97,7 @@ def approve_check(rt: WritePorts, request: ApproveCheck) -> ApprovedChecks:
 
 
 def _refuse_secrets(rt: ReadPorts, checks: tuple[DeclaredCheck, ...]) -> None:
-    """Refuse a declaration with a secret in it: a person approves what they see, and
-    secrets are not shown.
-    """
+    """Refuse a declaration with a secret: a person approves what they see, and secrets are not shown."""
     for check in checks:
         if REDACTED in _show(rt, check):
             raise refuse_argument(

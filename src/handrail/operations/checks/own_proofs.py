@@ -29,9 +29,8 @@ SPARED_MS = 2_000
 
 
 def prove_for_report(rt: WritePorts, session: Session, prepared: Prepared, node: Node) -> Session | None:
-    """Prove the change of a step that needs a proof and has none; return the session with what was recorded.
-
-    None if nothing was recorded, so that the gathered facts are still valid.
+    """Prove the change of a step that needs a proof and has none; return the session with what was
+    recorded. None if nothing was recorded, so that the gathered facts are still valid.
     """
     project, facts = prepared.project, prepared.gathered.proof_facts
     if project is None or facts is None or not facts.head or rt.is_served:

@@ -99,9 +99,7 @@ def _describe(rt: ReadPorts, session: Session, node: Node) -> ProvenRun:
 
 
 def record_proofs(rt: WritePorts, target: ProvenRun, proofs: Sequence[Proof]) -> Session:
-    """Record proofs at the present node of the run, close the gaps that they answer,
-    and return the session.
-    """
+    """Record proofs at the run's present node, close the gaps that they answer, and return the session."""
     facts = [
         ProofRecorded(node_id=target.node.node_id, proof=proof, machine=rt.team_client) for proof in proofs
     ]

@@ -268,9 +268,7 @@ def _change(one: TreeChange, why: str) -> Change:
 def _restore(
     rt: WritePorts, history: History, tip: Node, project: str, restoring: _Restoring
 ) -> RestoredCode:
-    """Record the present files, write what can be undone from that record, and record
-    the files after that.
-    """
+    """Record the present files, write what that record can undo, and record the files after that."""
     if look(rt, project).tree != restoring.present.tree:
         raise refusal("target_changed")
     recording = msgspec.structs.replace(rt, commits=_NotYet())

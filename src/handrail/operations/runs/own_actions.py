@@ -147,7 +147,7 @@ def _perform(
         return report, (forbidden,)
     try:
         calling = _open_action(rt, project, action.operation, params)
-        if saved is not None:  # files that are written must be recorded in any case
+        if saved is not None:  # checked first: what is written must be recorded
             check_merged(history, node, {**report.context, action.save_as: saved.describe_applied()})
         result = calling.call() if saved is None else calling.apply(saved)
         saved_as = {action.save_as: result} if action.save_as else {}

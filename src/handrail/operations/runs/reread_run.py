@@ -198,9 +198,7 @@ def _nothing_stored(request: Reread, fresh_ack: str) -> Fault:
 
 
 def add_children(ports: RehydratePorts, claims: AckClaims | ChoiceClaims, fault: Fault) -> Fault:
-    """Return the refusal of a waiting step, with its child runs and the call of the
-    first that is not done.
-    """
+    """Return the refusal of a waiting step, with its child runs and the first open one's call."""
     history = session_of(ports.log, claims).history
     node = find_newest_wait(history, node_of(history, claims))
     workflow = load_pinned_workflow(ports.log, history.runs[node.run_id].workflow_hash)

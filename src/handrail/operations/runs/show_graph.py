@@ -225,7 +225,7 @@ def _list_ahead(
 
 
 def _list_ruled_out(workflow: CompiledWorkflow, facts: Facts) -> Iterator[str]:
-    """Yield the steps that a run will not have because of given values; of a loop, all its steps."""
+    """Return the steps that a run will not have because of given values; of a loop, all its steps."""
 
     def look(parts: tuple[Part, ...], *, is_out: bool) -> Iterator[str]:
         for part in parts:

@@ -91,9 +91,7 @@ class _Place(msgspec.Struct, frozen=True, kw_only=True):
     is_there: bool = False
     """Whether the same bundle was imported here before, and the session did not change since."""
     has_moved_on: bool = False
-    """Whether it was imported and the session changed since: this import then becomes a
-    session of its own.
-    """
+    """Whether it was imported and the session changed since; this import then becomes its own session."""
 
 
 def import_session(rt: WritePorts, request: ImportSession) -> DryRun | Success:

@@ -147,9 +147,7 @@ def _items(rt: ReadPorts, session: Session) -> Iterator[GapItem]:
 
 
 def _describe_resolved(gap: GapRecorded) -> str:
-    """Return the words of the report that resolved the gap, or the words and the name
-    of the person who did.
-    """
+    """Return the words of the report that resolved the gap, or those and the name of the person who did."""
     is_persons = gap.reason == "settled_by_person"
     return f"{gap.summary} (by {describe_resolver(gap)})" if is_persons else gap.summary
 

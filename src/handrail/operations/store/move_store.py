@@ -65,7 +65,7 @@ def move_store(rt: Runtime, request: MoveStore) -> MovedStore:
     """Ask the person, then copy sessions and keys; nothing is deleted, and a repeat continues.
 
     Raise Fault E_VALIDATION unless exactly one place is given, E_HUMAN_REQUIRED if the person does not
-    agree, KEYRING_INVALID, and STORE_TARGET_NOT_EMPTY if the target store has sessions.
+    agree, KEYRING_INVALID, and STORE_TARGET_NOT_EMPTY if the receiving store has sessions and another key.
     """
     is_out = request.target is not UNSET
     if is_out == (request.source is not UNSET):

@@ -100,9 +100,7 @@ _SortKey: TypeAlias = Callable[[CatalogEntry], tuple[str, ...]]
 
 
 def _rank_by_words(entries: Sequence[CatalogEntry], query: str) -> tuple[list[CatalogEntry], _SortKey]:
-    """Return the entries with any word of the query, those with the rarest words first,
-    and their sort key.
-    """
+    """Return the entries with any word of the query, the rarest words first, and their sort key."""
     asked = read_query(query)
     named = {id(one): index_terms((one.id, one.name, *one.tags)) for one in entries}
     described = {id(one): index_terms((one.description,)) for one in entries}

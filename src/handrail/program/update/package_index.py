@@ -37,9 +37,8 @@ _FINAL_VERSION, _AFTER = 4, 5
 
 
 def version_key(text: str) -> VersionKey | None:
-    """What orders a version: its numbers, then where it stands before or after the final one.
-
-    None when the text is no version.
+    """What orders a version: its numbers, then where it stands before or after the final one; None if the
+    text is no version.
     """
     match = _VERSION.fullmatch(text)
     if match is None:

@@ -229,7 +229,9 @@ class Process:
 
 
 class Shield:
-    """The scope in which a signal waits; `is_settling` makes the outcome certain at its end."""
+    """The scope in which a signal waits; `is_settling` makes the outcome certain at its end, so that it is
+    reported.
+    """
 
     def __init__(self, process: Process, *, is_settling: bool = False) -> None:
         self._process = process

@@ -412,7 +412,7 @@ class CallsInProgress:
             self._due.put(one)
 
     def _expect_trees(self, due: list[Due]) -> list[Due]:
-        """Queue the snapshots for one thread of their own, so that no call waits for them."""
+        """Return the snapshots that one thread of their own will take, so that no call waits for them."""
         with self._lock:
             expected = due[: max(0, MOST_TREES_WAITING - self._trees)]
             if expected and not self._is_looking:

@@ -127,7 +127,7 @@ class Lines:
         self._size = 0
 
     def feed(self, chunk: bytes) -> Iterator[bytes | None]:
-        """Return the lines that end here; None for one that was too long. Empty lines are skipped."""
+        """Yield the lines that end here; None for one that was too long. Empty lines are skipped."""
         *ended, rest = chunk.split(b"\n")
         for part in ended:
             self._take(part)
@@ -135,7 +135,7 @@ class Lines:
         self._take(rest)
 
     def end(self) -> Iterator[bytes | None]:
-        """Return the last line, ended by the closed pipe."""
+        """Yield the last line, ended by the closed pipe."""
         if self._size > self._most_bytes:
             yield None
         elif line := b"".join(self._parts).strip():

@@ -128,7 +128,7 @@ def _step(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _warnings(reply: dict[str, Any], *, is_first: bool) -> Iterator[str]:
-    """Return the warnings that a reply begins with, or the others."""
+    """Yield the warnings that a reply begins with, or the others."""
     for warning in reply.get("warnings", ()):
         if (warning["code"] in SHOWN_FIRST) is not is_first:
             continue
@@ -205,7 +205,7 @@ def _standing(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _place(reply: dict[str, Any]) -> Iterator[str]:
-    """Yield the place where the work belongs, for an agent that would do it here."""
+    """Yield a notice that the work belongs to another project, for an agent that would do it here."""
     here = (reply.get("recap") or {}).get("readIn")
     if here:
         project = flatten_text(reply.get("project", "")) or "another one"

@@ -151,7 +151,7 @@ def make_page(name: str, rows: list[dict[str, Json]], next_cursor: str | None) -
 def _readable(
     items: list[dict[str, Any]], row: Callable[[dict[str, Any]], dict[str, Json]]
 ) -> Iterator[dict[str, Json]]:
-    """Return the readable ones: one workflow that does not compile, or one damaged session, never hides the
+    """Yield the readable ones: one workflow that does not compile, or one damaged session, never hides the
     others.
     """
     for item in items:

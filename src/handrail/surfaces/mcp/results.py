@@ -161,7 +161,7 @@ def _start(workflow: dict[str, Any]) -> dict[str, Json]:
 
 
 def _outline(parts: list[dict[str, Any]]) -> Iterator[str]:
-    """Return steps by number, with the steps of a loop indented below it."""
+    """Yield steps by number, with the steps of a loop indented below it."""
     depth = {"": 0}
     number = 0
     for part in parts:
@@ -191,7 +191,7 @@ def _part_facts(part: dict[str, Any]) -> Iterator[str]:
 
 
 def _workflow_row(row: dict[str, Any]) -> Iterator[str]:
-    """Return one line, which names only what is unusual."""
+    """Yield one line, which names only what is unusual."""
     named = row["id"].rpartition(".")[2].replace("_", " ").replace("-", " ")
     name = "" if row["name"].casefold() == named.casefold() else f"{row['name']}. "
     facts = [one for one in _naming(row) if one not in _USUAL]
@@ -249,7 +249,7 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
 
 
 def _next_page(tool: str, listed: dict[str, Any], params: dict[str, Json]) -> Iterator[str]:
-    """Return the call with the cursor, which is bound to its filters."""
+    """Yield the call with the cursor, which is bound to its filters."""
     if listed.get("next_cursor"):
         yield f"More: {call_text(tool, {**params, 'cursor': listed['next_cursor']})}"
 

@@ -264,8 +264,8 @@ class _Flow:
             self._values(action, operations, pointer)
 
     def _values(self, action: Action, operations: Operations, pointer: str) -> None:
-        """Check values without placeholders; a run fills those, and the agent may add what is missing, such
-        as a token.
+        """Check values without placeholders. A run fills in placeholders, and the agent may add what is
+        missing, such as a token.
         """
         plain = {
             name: value
@@ -308,7 +308,7 @@ class _Flow:
         self.parts(loop.body, before, around | body)
 
     def _delivered(self, part: Part) -> Iterator[str]:
-        """Return the kinds of artifacts that a part asks for, conditional or not."""
+        """Yield the kinds of artifacts that a part asks for, conditional or not."""
         match part:
             case Step():
                 contract = self._workflow.contracts.get(part.contract)

@@ -134,7 +134,7 @@ def _condition_ids(parts: tuple[Part, ...]) -> set[ConditionId]:
 
 
 def _authored_refs(parts: tuple[SourcePart, ...]) -> set[ConditionId]:
-    """Yield declared conditions of template calls; once joined with others, they no longer have an id."""
+    """Return declared conditions of template calls; once joined with others, they no longer have an id."""
     whens = [
         when
         for part in walk_source(parts)

@@ -142,7 +142,7 @@ class _CheckedNames:
         check_set_names(self._found, self._set, self._givers(), document.get("kind", "workflow"))
 
     def _givers(self) -> frozenset[str]:
-        """Yield names that are both used and set: a misspelt name may have meant one of them."""
+        """Return names that are both used and set: a misspelt name may have meant one of them."""
         given = self._given
         return frozenset(name for name in given.names if name in given.inputs or name in self._read)
 
@@ -417,7 +417,7 @@ class _CheckedNames:
         self._found.report("undeclared_name", pointer, message, fix, edit, within)
 
     def _texts(self, value: Json, pointer: str, variables: frozenset[str]) -> None:
-        """Yield every text inside a value that a run fills in."""
+        """Check every text inside a value that a run fills in."""
         known = self._given.names | variables
         for place, text in _strings(value, pointer):
             slots = [
@@ -485,7 +485,7 @@ class _CheckedNames:
             self._found.warn("bad_placeholder", pointer, message, fix)
 
     def _plain_texts(self, holder: Object, pointer: str, keys: tuple[str, ...]) -> None:
-        """Yield texts that are shown as they are."""
+        """Check texts that are shown as they are: no placeholder in them is filled."""
         for key in keys:
             text = holder.get(key)
             if isinstance(text, str) and any(slot.kind == "name" for slot in slots_in(text, ())):

@@ -65,7 +65,7 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def slots_in(text: str, known: Collection[str]) -> Iterator[Slot]:
-    """Return every placeholder, and everything that was meant to be one.
+    """Yield every placeholder, and everything that was meant to be one.
 
     Between backticks, a dollar or a word of another template language is plain text unless it names
     a known value. A loose form is reported only if it names such a value; a tag of a template

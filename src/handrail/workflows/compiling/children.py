@@ -212,7 +212,7 @@ def list_delegates(parts: tuple[SourcePart, ...]) -> Iterator[SourceDelegate]:
 
 
 def list_named(parts: tuple[SourcePart, ...]) -> Iterator[str]:
-    """Return the workflows that steps delegate by their ids, including those of inline children."""
+    """Yield the workflows that steps delegate by their ids, including those of inline children."""
     for step in list_delegates(parts):
         for child in step.children:
             if child.workflow:

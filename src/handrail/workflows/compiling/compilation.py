@@ -360,7 +360,7 @@ def find_implicit_inputs(
 
 
 def condition_names(condition: Condition) -> Iterator[str]:
-    """Yield the values that a condition reads, without their members."""
+    """Return the values that a condition reads, without their members."""
     return (part.input.partition(".")[0] for part in comparisons(condition) if part.input)
 
 

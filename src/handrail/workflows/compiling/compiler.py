@@ -240,7 +240,7 @@ def _list_named(leaf: Leaf) -> dict[str, None]:
 
 
 def _list_displaced(overlay: SourceOverlay, base: BaseCompilation) -> Iterator[tuple[Displaced, Leaf]]:
-    """Return the compiled steps of a displaced part: itself, those inside it, or those made from it."""
+    """Yield the compiled steps of a displaced part: itself, those inside it, or those made from it."""
     for displaced in overlay.displaced:
         for leaf in list_leaves(base.pinned.workflow.steps):
             place = base.pointers.get(leaf.id, "")

@@ -82,7 +82,7 @@ def read_contract(content: bytes, file_name: str) -> ReadContract:
 
 
 def _schema_problems(document: dict[str, Json]) -> Iterator[Problem]:
-    """Return problems of schema and example even if there are others, so that the author gets them all at
+    """Yield problems of schema and example even if there are others, so that the author gets them all at
     once.
     """
     schema, example = document.get("schema"), document.get("example")

@@ -174,7 +174,7 @@ def find_violations(schema: Schema, document: Json) -> list[Violation]:
 
 
 def _errors(schema: Schema, document: Json) -> list[ValidationError]:
-    """Yield the library's errors, within the limits.
+    """Return the library's errors, within the limits.
 
     Raises: Fault WORK_LIMIT_EXCEEDED, and ValueError for an unusable schema or a document that is
     no JSON.

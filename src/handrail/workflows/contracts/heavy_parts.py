@@ -52,7 +52,7 @@ class HeavyPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_heavy_parts(workflow: CompiledWorkflow) -> Iterator[HeavyPart]:
-    """Return everything in a workflow that could keep a call busy."""
+    """Yield everything in a workflow that could keep a call busy."""
     yield from find_heavy_contracts(workflow)
     sizes = {name: sum(1 for _ in comparisons(held)) for name, held in workflow.conditions.items()}
     yield from _long_conditions(workflow, sizes)
@@ -71,7 +71,7 @@ def find_heavy_parts(workflow: CompiledWorkflow) -> Iterator[HeavyPart]:
 
 
 def find_heavy_contracts(workflow: CompiledWorkflow) -> Iterator[HeavyPart]:
-    """Return the contracts of a workflow if together they are too large; checked before any of them
+    """Yield the contracts of a workflow if together they are too large; checked before any of them
     is tried.
     """
     if count_contract_places(workflow) > MAX_CONTRACT_PLACES:

@@ -29,7 +29,7 @@ def is_asked_for(schema: Json) -> bool:
 
 
 def find_unfilled(schema: Schema) -> Iterator[Problem]:
-    """Return every `readOnly` member that Handrail does not fill in, or that an agent is required to give."""
+    """Yield every `readOnly` member that Handrail does not fill in, or that an agent is required to give."""
     required = schema.get("required")
     for name in sorted(list_own_members(schema)):
         place = join_pointer("/properties", name)

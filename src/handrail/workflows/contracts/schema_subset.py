@@ -61,7 +61,7 @@ def broken(pointer: str, message: str, fix: str, edit: Edit = NO_EDIT) -> Proble
 
 
 def find_unsupported(schema: Json) -> Iterator[Problem]:
-    """Return every keyword, type name and reference that contracts may not use."""
+    """Yield every keyword, type name and reference that contracts may not use."""
     is_other = not isinstance(schema, dict) or schema.get("type") in (None, *TYPES)
     if is_other and (not isinstance(schema, dict) or schema.get("type") != "object"):
         message = "The schema does not describe an object."
@@ -107,7 +107,7 @@ def _outside(schema: Json, pointer: str, depth: int) -> Iterator[Problem]:
 
 
 def _inner_schemas(schema: Schema) -> Iterator[tuple[str, Json]]:
-    """Return the schemas directly inside a schema, with their places relative to it."""
+    """Yield the schemas directly inside a schema, with their places relative to it."""
     properties = schema.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():
         yield join_pointer("/properties", name), inner

@@ -378,7 +378,7 @@ def _ids_inside(part: Object) -> Iterator[str]:
 
 
 def _name_nodes(nodes: list[_Node], loop: str) -> Iterator[tuple[str, _Node]]:
-    """Return every part that can be named: by its id, in a loop as loop/step."""
+    """Yield every part that can be named: by its id, in a loop as loop/step."""
     for node in nodes:
         if node.id and node.kind != "slot":
             yield (f"{loop}/{node.id}" if loop else node.id), node

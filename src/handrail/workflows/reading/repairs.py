@@ -260,7 +260,7 @@ def advise_on_key(
 ) -> tuple[str, str, Edit]:
     """Return for an unknown key: the probable key, the advice, and the edit if it is certain.
 
-    `belongs` is the key that would turn the record into another kind, which has such a key.
+    `belongs` is what would turn the record into another kind, which has such a key.
     """
     place = join_pointer(pointer, name)
     near = guess_key(name, value, known)

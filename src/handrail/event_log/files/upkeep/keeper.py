@@ -246,9 +246,7 @@ class RemovingDisk(Disk):
 def plan_removal(
     log: FileLog, before_ns: int, keep: Collection[SessionId] = (), grace_ns: int = GRACE_NS
 ) -> RemovalPlan:
-    """Return the sessions whose last activity was before this time, and the blobs that
-    no other session names.
-    """
+    """Return the sessions last active before this time, and the blobs that no other session names."""
     old: list[SessionToRemove] = []
     unread: list[SessionId] = []
     for stamp in sorted(log.list_sessions(), key=lambda stamp: stamp.session_id):

@@ -202,7 +202,7 @@ def _json(value: Json) -> str:
 # Problems of a command line → one refusal that names them all and what to run instead
 
 MOST_PROBLEMS = 50
-"""Most problems in a list; the message says how many there are."""
+"""Most problems in a list, because a longer one does not help; the message says how many there are."""
 
 
 def refusal(problems: Sequence[Problem], words: str, meant: Sequence[str] | None = None) -> Fault:

@@ -88,7 +88,7 @@ def _plain(page: Page) -> Page:
 
 
 def _plain_words(typed: Sequence[str]) -> Iterator[str]:
-    """Return the words without those that only choose what a preview shows."""
+    """Yield the words without those that only choose what a preview shows."""
     skips = False
     for word in typed:
         if skips or word.startswith(("--part=", "--offset=")):

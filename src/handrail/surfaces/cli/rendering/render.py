@@ -220,7 +220,7 @@ def clash_problems(parsed: Parsed, output: Output) -> list[Problem]:
 
 
 def _clashes(parsed: Parsed, output: Output, flags: Sequence[str], what: str) -> list[Problem]:
-    """Yield flags of this line that need a document if there is none; only our own dialect has
+    """Return flags of this line that need a document if there is none; only our own dialect has
     another form.
     """
     given = [flag for flag in flags if flag in parsed.options]

@@ -174,7 +174,7 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
 
 
 def _describe_people(run: dict[str, Json]) -> Iterator[str]:
-    """Return where an agent left the instructions, and what people answered."""
+    """Yield where an agent left the instructions, and what people answered."""
     for one in run.get("divergences", [])[:_MOST_FACTS]:
         where = f" at {spell_step(one_line(one['step_id']))}" if one.get("step_id") else ""
         yield f"Left the instructions{where} ({one_line(one['reason'])}): {one_line(one['summary'])}"
