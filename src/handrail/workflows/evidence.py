@@ -11,7 +11,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 Demand: TypeAlias = Literal["required", "where_possible", "shown"]
-"""Whether a report without it blocks; `where_possible` applies once the run has a check or a check result."""
+"""Whether a report without it blocks. `shown` never blocks; `where_possible` blocks like `required`. Rules
+about commands and changed files are of older contracts and judge nothing.
+"""
 
 
 class EvidenceShape(

@@ -146,7 +146,7 @@ def _is_same(place: Place, state: _State, listed: _Listed) -> bool:
 
 @contextmanager
 def _working_copy(place: Place, source: str) -> Iterator[str]:
-    """Return an index that no other process uses: a copy of our own one, or of the project's."""
+    """Yield an index that no other process uses: a copy of our own one, or of the project's."""
     work = os.path.join(place.folder, "work")
     ensure_private_directory(work)
     _remove_old(work)
