@@ -1,4 +1,4 @@
-"""The entry point: picks an interface and imports only what the command needs.
+"""The entry point: it picks an interface and imports only what the command needs.
 
 Only the interpreter's own modules are imported at the top: `handrail --version` pays for nothing else.
 """
@@ -22,14 +22,19 @@ if TYPE_CHECKING:
     from handrail.surfaces.mcp.adapter import Adapter
 
 _OBJECTS_BEFORE_COLLECTING = 100_000
-"""Loading creates tens of thousands of objects that stay; collecting among them finds nothing."""
+"""Threshold of the collector while a command runs: loading creates tens of thousands of objects that stay,
+and collecting among them finds nothing.
+"""
 _OBJECTS_BEFORE_COLLECTING_IN_A_SERVER = 2_000
-"""A server lives long enough to create garbage, so it collects as often as CPython does by default."""
+"""Threshold of the collector in a server, which lives long enough to create garbage: the default of
+CPython.
+"""
 
 
 def console(script: str = "", *added: str) -> "NoReturn":
-    """The console script. It ends at once, because a signal during the shutdown of the interpreter would
-    overwrite the exit status."""
+    """Run the console script. It ends at once, because a signal during the shutdown of the interpreter
+    would overwrite the exit status.
+    """
     try:
         status = main(script, *added)
     except KeyboardInterrupt:  # only before a handler is set; from then on a signal gets an answer
@@ -49,7 +54,9 @@ def console(script: str = "", *added: str) -> "NoReturn":
 
 
 def main(script: str = "", *added: str) -> int:
-    """Answer one command line; a script stands for words of its command. Returns the exit status."""
+    """Answer one command line and return the exit status. `script` and `added` are words that a script puts
+    before its arguments.
+    """
     _require_utf8()
     arguments = [script, *added, *sys.argv[1:]] if script else sys.argv[1:]
     if arguments == ["--version"] and _print_version():
@@ -95,7 +102,7 @@ def _import_msgspec() -> None:
 
 
 def _print_version() -> bool:
-    """Write the version; False when stdout refuses it, so that the usual path says why."""
+    """Write the version. Return False if stdout refuses it, so that the usual path reports why."""
     from handrail.version import __version__
 
     try:
@@ -182,10 +189,10 @@ def _serve(parsed: "Parsed", secrets: "Secrets") -> int:
 
 
 def _hook(event: str = "", client: str = "", project: str = "", passed_over: str = "") -> int:
-    """Answer an agent's hook. Always 0: what a hook returns can stop its host.
+    """Answer an agent's hook. Always return 0: what a hook returns can stop its host.
 
-    `passed_over` names what was ignored in the line; the rest is still done. The guard stands here and not
-    with the rest of the hook, because a signal may come while that is imported.
+    `passed_over` names what was ignored in the line; the rest is still done. The guard is here and not with
+    the rest of the hook, because a signal may come while that is imported.
     """
     from handrail.contract.hook_events import RETIRED_HOOKS
 
@@ -219,7 +226,7 @@ def _hook(event: str = "", client: str = "", project: str = "", passed_over: str
 
 
 def _hook_answer(event: str, client: str, project: str) -> "tuple[str, str]":
-    """What goes to stdout and to stderr, without any secret that this process has read."""
+    """Return what goes to stdout and to stderr, without any secret that this process has read."""
     from handrail.contract.redaction import Secrets
     from handrail.host.programs import count_changed_files
     from handrail.surfaces.cli.hook import answer_hook, receive_message
@@ -239,12 +246,12 @@ def _hook_answer(event: str, client: str, project: str) -> "tuple[str, str]":
 
 
 def _environment_of(project: str) -> "Mapping[str, str]":
-    """Ours, with the project that the line names."""
+    """Return the environment of this process, with the project that the line names."""
     return {**os.environ, "HANDRAIL_PROJECT": project} if project else os.environ
 
 
 def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
-    """Serve until stdin closes. The project comes from the environment, not from a call."""
+    """Serve MCP until stdin closes. The project comes from the environment, not from a call."""
     import gc
 
     from handrail.runtime.permission import Caller, announce_process, write_server_start_line
@@ -290,7 +297,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
 
 
 def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
-    """`serve` and `console`, which a part beside the core brings."""
+    """Run `serve` or `console`, which a part outside the core provides."""
     from handrail.wiring import registry
 
     assert parsed.command is not None, "only a command is served"
@@ -304,7 +311,7 @@ def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
 
 
 def _demo(parsed: "Parsed") -> "Outcome | int":
-    """The demo talks to people, so text is its default."""
+    """Run the demo. It writes for people, so text is its default format."""
     from handrail.demo.main import main as demo
 
     keep = next((str(value) for _, value in parsed.values), "")

@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 @cache
 def registry() -> Registry:
-    """Everything that this installation can be asked for."""
+    """Return the registry of everything that this installation offers."""
     return Registry(CORE, NEIGHBOURS)
 
 
 def home_directory(environment: Mapping[str, str]) -> str:
-    """Where all state lives: HANDRAIL_HOME, or `.handrail` in the user's home."""
+    """Return the directory of all state: HANDRAIL_HOME, or `.handrail` in the user's home."""
     named = environment.get("HANDRAIL_HOME", "")
     return os.path.abspath(os.path.expanduser(named or "~/.handrail"))
 
@@ -59,10 +59,10 @@ def build_runtime(
     secrets: Secrets | None = None,
     is_server: bool = False,
 ) -> Runtime:
-    """A runtime on the local file system. Touches no file before an operation needs one.
+    """Return a runtime on the local file system. It touches no file before an operation needs one.
 
-    Every secret that it reads is registered in `secrets`; surfaces remove them from what they write. That of
-    a server works in its roots alone; a command works wherever its caller may.
+    Every secret that it reads is registered in `secrets`; interfaces remove them from what they write. The
+    runtime of a server works only in its roots; that of a command works wherever its caller may.
     """
     place = home or home_directory(environment)
     randomness = SystemRandomness()
@@ -128,7 +128,7 @@ def build_runtime(
 
 
 def _confine(local: Runtime, place: str) -> Runtime:
-    """The same for a server, which works in its roots."""
+    """Return the runtime of a server, which works only in its roots."""
     from msgspec.structs import replace
 
     from handrail.host.roots import LocalRoots, RootedFiles, RootedWorkspace, RootedWorktree
@@ -149,7 +149,7 @@ def _proof(place: str, environment: Mapping[str, str]) -> StoreProof:
 
 
 def _join_team(local: Runtime, place: str, environment: Mapping[str, str]) -> Runtime:
-    """The same with its team, which answers the calls of projects that belong to it."""
+    """Return the runtime with its team, which answers the calls of projects that belong to it."""
     from msgspec.structs import replace
 
     link = _Late(lambda: registry().adapter("team_link")(place, environment, local))
@@ -157,7 +157,9 @@ def _join_team(local: Runtime, place: str, environment: Mapping[str, str]) -> Ru
 
 
 def _use_database(local: Runtime, place: str, environment: Mapping[str, str]) -> Runtime:
-    """The same with its store in a database, which is reached, and its code loaded, at the first use."""
+    """Return the runtime with its store in a database, which is reached, and its code loaded, at the first
+    use.
+    """
     from msgspec.structs import replace
 
     store = _Late(lambda: _team_store(local, place, environment))
@@ -179,7 +181,9 @@ def _use_database(local: Runtime, place: str, environment: Mapping[str, str]) ->
 
 
 def _audit_of(store: _Late, local: Runtime) -> Audit:
-    """That of the store; where it cannot be used, a refused change is still noted on this machine."""
+    """Return the audit of the store; if the store cannot be used, a refused change is still noted on this
+    machine.
+    """
     try:
         return cast(Audit, store.audit)
     except Fault:
@@ -187,7 +191,9 @@ def _audit_of(store: _Late, local: Runtime) -> Audit:
 
 
 def _team_store(local: Runtime, place: str, environment: Mapping[str, str]) -> SharedStore:
-    """Raises Fault E_CONFIG for an address of something else, and where the extra is missing."""
+    """Return the store of a team. Raises Fault E_CONFIG for an address of another kind, and if the extra is
+    missing.
+    """
     address = environment.get("HANDRAIL_STORE", "")
     if not address.startswith(("postgresql://", "postgres://")):
         raise _unusable_store(
@@ -226,7 +232,7 @@ def _unusable_store(message: str, hint: str, command: Sequence[str] = ()) -> Fau
 
 
 def notices(environment: Mapping[str, str], operation: str) -> Sequence[Notice]:
-    """The stored notices that an answer carries; if there are none, this costs one stat."""
+    """Return the stored notices that an answer carries; if there are none, this costs one stat."""
     place = home_directory(environment)
     if not os.path.exists(os.path.join(place, *NOTICES)):
         return ()
@@ -234,7 +240,9 @@ def notices(environment: Mapping[str, str], operation: str) -> Sequence[Notice]:
 
 
 def session_marks(environment: Mapping[str, str]) -> Callable[[], Mapping[str, str]]:
-    """What changes with every commit, for each session; cheap enough to be asked again and again."""
+    """Return a function that gives each session a mark which changes with every commit; it is cheap enough
+    for polling.
+    """
     if environment.get("HANDRAIL_STORE"):
         store = _Late(lambda: _team_store(build_runtime({}), home_directory(environment), environment))
         return lambda: cast(Mapping[str, str], store.marks())
@@ -244,7 +252,9 @@ def session_marks(environment: Mapping[str, str]) -> Callable[[], Mapping[str, s
 
 
 def give_back_memory() -> None:
-    """Give back what a burst left: what the collector finds, and what the allocator keeps. Never raises."""
+    """Return unused memory to the system after a burst: garbage, and what the allocator keeps. Never
+    raises.
+    """
     import ctypes
     import gc
 
@@ -273,13 +283,15 @@ def _late(place: str, *arguments: object) -> Any:
 
 
 def _load(place: str) -> Any:
-    """What stands at `module:name`; tests/host/test_adapters.py holds each against its port."""
+    """Return the object at `module:name`; tests/host/test_adapters.py checks each against its port."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
 
 
 def _hot(log: EventLog) -> EventLog:
-    """The rules of a run come with it; questions about code need neither."""
+    """Return the log with the rules of a run, which are imported here because questions about code do not
+    need them.
+    """
     from handrail.runtime.sessions import HotLog
 
     return HotLog(log)
@@ -291,7 +303,7 @@ def _file_log(data: str, key_of: Callable[[str], StoreKey]) -> FileLog:
 
 
 def _index(data: str, key_of: Callable[[str], StoreKey]) -> SessionIndex | None:
-    """None if the library is missing: then lists and searches take longer."""
+    """Return the index of sessions; None if the library is missing: then lists and searches take longer."""
     try:
         from handrail.event_log.files.session_index import FileSessionIndex
     except ImportError:

@@ -34,7 +34,7 @@ from handrail.host.counts import SharedCounts
 HASHES_OF_A_SERVER: Final = 2
 """Passphrases that all workers together hash at a time."""
 QUICK_END_S: Final = 5.0
-"""A worker that ends sooner did not get to work."""
+"""Seconds; a worker that ends sooner counts as failed at the start."""
 MOST_QUICK_ENDS: Final = 5
 _FIRST_PAUSE_S: Final = 0.2
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
@@ -112,7 +112,7 @@ class Workers:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
 
     def _become(self, index: int, reader: int, writer: int) -> None:
-        """Be the worker. Never returns: what follows belongs to the first process."""
+        """Become the worker. Never returns: the code after it belongs to the first process."""
         status = E_UNKNOWN.exit_status
         try:
             os.close(writer)
@@ -157,7 +157,7 @@ class Workers:
             self._start(held.index)
 
     def _pause(self) -> None:
-        """Longer after each worker that did not get to work; a signal ends it."""
+        """Wait longer after each worker that failed to start serving; a signal ends the wait."""
         until = time.monotonic() + (_FIRST_PAUSE_S * 2**self._quick_ends if self._quick_ends else 0)
         while not self._asked and time.monotonic() < until:
             time.sleep(_LOOK_S)

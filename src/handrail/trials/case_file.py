@@ -1,4 +1,4 @@
-"""What runners wrote about their test cases, by the hooks that Handrail gives them. Every line is checked."""
+"""The test cases that runners wrote through the hooks of Handrail. Every line is checked."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FOREIGN = "something else wrote into the list of test cases"
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the cases of one trial."""
+    """The cases of one trial."""
 
     cases: tuple[TestCase, ...] | None = None
     unloaded: tuple[UnloadedFile, ...] = ()
     is_ended_early: bool = False
     trouble: str = ""
-    """Why the cases do not count, or are not complete."""
+    """Why the cases do not count, or are incomplete; empty if they count."""
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_case_file(content: bytes, nonce: str) -> Found:
-    """What the hooks wrote; no cases if no runner with a hook was started."""
+    """Return what the hooks wrote; no cases if no runner with a hook was started."""
     if not content:
         return Found()
     read = msgspec.json.Decoder(_Line)
@@ -82,7 +82,7 @@ def make_found(
     is_ended_early: bool = False,
     trouble: str = "",
 ) -> Found:
-    """Cases by name, each once with the worst of its outcomes; files by name."""
+    """Return cases by name, each once with the worst of its outcomes, and files by name."""
     worst: dict[tuple[str, str], TestCase] = {}
     for case in cases:
         name = _shorten(case.name)
@@ -113,5 +113,5 @@ def _shorten(name: str) -> str:
 
 
 def describe(place: dict[str, Any]) -> str:
-    """The value of the variable by which a hook finds its file."""
+    """Return the value of the variable by which a hook finds its file."""
     return msgspec.json.encode(place).decode()

@@ -1,4 +1,4 @@
-"""The folders that a copy needs beside its files: which there are, how a copy gets them, and their state."""
+"""The folders that a copy needs beside its files: which they are, how a copy gets them, and their state."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _MOST_STATED = 50_000
 
 
 def find_links(project: str, paths: Collection[str], declared: Iterable[str]) -> tuple[str, ...]:
-    """The files and folders that a copy takes from the project, relative to it, sorted.
+    """Return the files and folders that a copy takes from the project, relative to it, sorted.
 
     They lie beside a manifest, or are declared. What the tree itself has is never taken from elsewhere.
     """
@@ -70,7 +70,7 @@ def _is_in_tree(path: str, paths: Collection[str]) -> bool:
 
 
 def make_mount_points(project: str, files: str, links: Iterable[str]) -> None:
-    """Something empty of the same kind for each link. Raises OSError."""
+    """Make an empty file or folder of the same kind for each link. Raises OSError."""
     for link in links:
         place, source = os.path.join(files, link), os.path.join(project, link)
         if not is_below(os.path.realpath(os.path.dirname(place)), files):
@@ -85,7 +85,9 @@ def make_mount_points(project: str, files: str, links: Iterable[str]) -> None:
 
 
 def link_folders(project: str, files: str, links: Iterable[str]) -> None:
-    """A link for each. Of `node_modules` each package: those of the project itself lead into the copy."""
+    """Make a link for each. Of `node_modules` each package is linked: those of the project itself lead into
+    the copy.
+    """
     for link in links:
         place, source = os.path.join(files, link), os.path.join(project, link)
         if not is_below(os.path.realpath(os.path.dirname(place)), files):
@@ -119,7 +121,9 @@ def _link_packages(project: str, files: str, source: str, place: str) -> None:
 
 
 def list_import_places(project: str, files: str, links: Iterable[str]) -> list[str]:
-    """Where Python finds the copy's own modules, before those of the project that are installed as links."""
+    """Return where Python finds the copy's own modules, before those of the project that are installed as
+    links.
+    """
     places = [files]
     if os.path.isdir(os.path.join(files, "src")):
         places.append(os.path.join(files, "src"))
@@ -154,7 +158,9 @@ def _find_site_packages(environment: str) -> Iterator[str]:
 
 
 def digest_state(project: str, links: Iterable[str]) -> str:
-    """Changes when something is installed or removed: names and times of the first two levels."""
+    """Return a digest that changes when something is installed or removed: names and times of the first two
+    levels.
+    """
     digest = hashlib.sha256()
     left = _MOST_STATED
     for link in links:
@@ -186,7 +192,7 @@ def _list_state(place: str, depth: int) -> Iterator[str]:
 
 
 def digest_manifests(paths: Iterable[str], read: Callable[[str], bytes | None]) -> str:
-    """Of the files that say what has to be installed."""
+    """Return the digest of the files that say what has to be installed."""
     digest = hashlib.sha256()
     for path in sorted(paths):
         name = posixpath.basename(path)

@@ -38,12 +38,12 @@ _LOCATING = (
     ),
     *("CARGO_HOME", "RUSTUP_HOME", "XDG_CACHE_HOME", "UV_CACHE_DIR", "UV_PYTHON_INSTALL_DIR"),
 )
-"""Where this machine has its programs and their caches."""
+"""Variables that locate this machine's programs and their caches."""
 _OWN_SECRETS = ("AI_NATIVE_CLI_SECRET",)
 
 
 def make_fixed(check: TrialCheck, caller: Mapping[str, str]) -> dict[str, str]:
-    """What every trial of a check has, without what depends on its folder."""
+    """Return the variables of every trial of a check, without those that depend on its folder."""
     fixed = {name: caller[name] for name in _LOCATING if caller.get(name)}
     fixed["PATH"] = keep_absolute(fixed.get("PATH", os.defpath))
     fixed |= {"LANG": _LANGUAGE, "TZ": "UTC", "PYTHONDONTWRITEBYTECODE": "1", "UV_NO_SYNC": "1"}
@@ -54,7 +54,7 @@ def make_fixed(check: TrialCheck, caller: Mapping[str, str]) -> dict[str, str]:
 
 
 def make_callers(check: TrialCheck, caller: Mapping[str, str]) -> dict[str, str]:
-    """What a check in place has: what the caller has, as `check run` gives it."""
+    """Return the variables of a check in place: those of the caller, as `check run` gives them."""
     kept = {
         name: value for name, value in caller.items() if name not in _OWN_SECRETS and not is_left_by_npm(name)
     }
@@ -62,12 +62,12 @@ def make_callers(check: TrialCheck, caller: Mapping[str, str]) -> dict[str, str]
 
 
 def keep_absolute(places: str) -> str:
-    """Search places without those that mean the working directory."""
+    """Return the search path without entries that mean the working directory."""
     return os.pathsep.join(place for place in places.split(os.pathsep) if os.path.isabs(place))
 
 
 def move_below(places: str, project: str, files: str) -> str:
-    """Search places with those of the project in the copy."""
+    """Return the search path with the entries of the project moved to the copy."""
     return os.pathsep.join(
         os.path.join(files, os.path.relpath(place, project)) if is_below(place, project) else place
         for place in places.split(os.pathsep)
@@ -75,7 +75,7 @@ def move_below(places: str, project: str, files: str) -> str:
 
 
 def add_hooks(variables: Mapping[str, str], hooks: str, place: Mapping[str, str]) -> dict[str, str]:
-    """The variables by which test runners load what writes their cases to `place`."""
+    """Return the variables by which test runners load the hooks that write their cases to `place`."""
     script = os.path.join(hooks, "handrail_cases.cjs").replace("\\", "\\\\").replace('"', '\\"')
     added = {
         CASES: msgspec.json.encode(dict(place)).decode(),
@@ -97,5 +97,5 @@ def add_import_places(variables: Mapping[str, str], places: Iterable[str]) -> di
 
 
 def show(argv: Iterable[str]) -> str:
-    """A command as people write it."""
+    """Return a command as people write it."""
     return shlex.join(argv)

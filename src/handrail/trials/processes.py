@@ -20,39 +20,41 @@ from handrail.ports.trials import MOST_TAIL_BYTES, StopReason
 _LAUNCHER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launcher.py")
 _GRACE_SECONDS = 2.0
 _LAUNCHER_SECONDS = 10.0
-"""What the launcher has to end everything after it was asked to."""
+"""Seconds that the launcher has to end everything after it was asked to."""
 _LOOK_SECONDS = 0.1
 _CHUNK_BYTES = 65_536
 _MOST_PRINTED_BYTES = 64 * 1024 * 1024
 
 Mount = tuple[str, str]
-"""What is shown, and where."""
+"""The source of a mount, and its target."""
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
-    """What to start, and where."""
+    """A program to start, and its place."""
 
     argv: tuple[str, ...]
-    """Empty: only try the mounts."""
+    """The command; empty to try only the mounts."""
     directory: str
     root: str
-    """A program given by a relative path is below it."""
+    """Folder below which a program given by a relative path is found."""
     environment: Mapping[str, str] = {}
     mounts: tuple[Mount, ...] = ()
     seconds: float = 0.0
     keeps_printed: bool = False
-    """Keep standard output as a whole."""
+    """Whether standard output is kept as a whole."""
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """How it ended."""
+    """The result of a program."""
 
     trouble: str = ""
-    """Why it did not start."""
+    """Why the program did not start; empty if it did."""
     status: int | None = None
-    """Negative: the number of the signal that ended it; None: it did not end by itself."""
+    """Exit status; negative for the number of the signal that ended the program, None if it did not end by
+    itself.
+    """
     stopped_by: StopReason = ""
-    """`deadline`: its own time was over; `signal`: the caller asked for the end."""
+    """`deadline` if its own time was over, `signal` if the caller asked for the end."""
     tail: str = ""
     printed: bytes | None = None
     duration_ms: int = 0
@@ -131,7 +133,7 @@ class _Watch:
         self.asked: StopReason = ""
 
     def follow(self) -> dict[str, Any] | None:
-        """The launcher's answer; None if it gave none."""
+        """Return the launcher's answer; None if it gave none."""
         with suppress(OSError):  # it was killed: it gives no answer
             _send(self._control, _encode(self._call))
         pipes = {file.fileno() for file in (self._child.stdout, self._child.stderr) if file is not None}
@@ -164,7 +166,7 @@ class _Watch:
         return bool(chunk)
 
     def _look(self, kill_at: float) -> float:
-        """End it if it is time to; the moment after which the launcher itself is killed."""
+        """End the program if its time is over. Return the time at which the launcher itself is killed."""
         now = time.monotonic()
         if not self.asked:
             reason = self._stop_reason()
@@ -203,7 +205,7 @@ def _encode(call: Launch) -> bytes:
 
 
 def can_mount(mounts: Sequence[Mount], caller: Mapping[str, str]) -> bool:
-    """Whether these mounts can be made here, by trying."""
+    """Whether these mounts can be made here, found out by trying."""
     place = mounts[0][1]
     if sys.platform != "linux":
         return False

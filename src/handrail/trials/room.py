@@ -30,7 +30,7 @@ _MOST_REPLACED_MODE = 0o666
 
 
 class _Stopped(Exception):
-    """The trial does not start; carries its result."""
+    """The trial does not start; the exception carries its result."""
 
     def __init__(self, reason: str, tail: str = "", state: TrialState = "not_started") -> None:
         super().__init__(reason)
@@ -45,7 +45,7 @@ class _Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """What the trials work with."""
+    """What the trials need to work in a project."""
 
     project: str
     """Without links."""
@@ -154,7 +154,9 @@ class LocalRoom:
         return self._start(self._place.project, variables, argv, seconds)
 
     def _place_bytecode(self) -> dict[str, str]:
-        """Variables by which Python keeps the bytecode of packages, and loads none of the project's files."""
+        """Return variables by which Python keeps the bytecode of packages, and loads none of the project's
+        files.
+        """
         folder = os.path.join(self._place.slot.folder, "bytecode")
         own = os.path.join(folder, self._place.project.lstrip(os.sep))
         with suppress(OSError):
@@ -282,7 +284,7 @@ class LocalRoom:
         slot.renew_hooks()
         nonce, case_file = secrets.token_hex(16), slot.make_case_file()
         own = self._place.slot.files if mounts else root
-        """Where the files of this trial are while nothing covers them."""
+        """Return where the files of this trial are while no mount covers them."""
         report_place = os.path.join(own, report.path) if report is not None and report.path != PRINTED else ""
         if report_place:
             stamp = _stamp(report_place)
@@ -401,7 +403,7 @@ def _read_fresh(path: str, root: str, before: tuple[int, ...]) -> bytes | None:
 
 
 def _list_new(root: str, paths: set[str]) -> list[str]:
-    """Return what is there and in no tree: the uppermost of each."""
+    """Return files and folders that exist and are in no tree: the uppermost of each."""
     folders = {"/".join(names[:count]) for names in map(_split, paths) for count in range(1, len(names))}
     found = []
     for above, names, files in os.walk(root):

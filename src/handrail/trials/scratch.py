@@ -17,7 +17,7 @@ from handrail.host.private_files import ensure_private_directory, lock_file, rep
 
 MOST_SLOTS = 16
 _KEPT_SECONDS = 30 * 24 * 3600
-"""Folders of a project that nobody proved for so long are removed."""
+"""Folders of a project without a proof for this long are removed."""
 _NAME_LENGTH = 12
 _HOOKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hooks")
 
@@ -29,7 +29,7 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def files(self) -> str:
-        """Where the tree is written."""
+        """Return the folder into which the tree is written."""
         return os.path.join(self.folder, "files")
 
     @property
@@ -38,12 +38,12 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def hooks(self) -> str:
-        """What test runners load; copied, because the project may be Handrail."""
+        """Return the folder with what test runners load; a copy, because the project may be Handrail."""
         return os.path.join(self.folder, "hooks")
 
     @property
     def prepared(self) -> str:
-        """What the `prepare` command made, and of which manifests."""
+        """Return the record of what the `prepare` command made, and of which manifests."""
         return os.path.join(self.folder, "prepared.json")
 
     def empty_tmp(self) -> None:
@@ -62,7 +62,7 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
                 replace_cache(os.path.join(self.hooks, name), file.read())
 
     def make_case_file(self) -> str:
-        """An empty file for the cases of one trial. Raises OSError."""
+        """Make an empty file for the cases of one trial. Raises OSError."""
         path = os.path.join(self.folder, f"cases-{os.urandom(8).hex()}")
         with open(path, "xb"):
             return path
@@ -79,7 +79,7 @@ def find_cache(environment: Mapping[str, str]) -> str:
 
 @contextmanager
 def hold_slot(cache: str, mark: str) -> Iterator[Slot | None]:
-    """A folder for the scope of the `with`; None if all are held. Raises OSError.
+    """Yield a folder for the scope of the `with`; None if all are in use. Raises OSError.
 
     `mark` names the project.
     """
@@ -114,7 +114,7 @@ def _clean(slot: Slot) -> None:
 
 
 def digest_hooks() -> str:
-    """Of the files that test runners load."""
+    """Return the digest of the files that test runners load."""
     digest = hashlib.sha256()
     for name in _list_hooks():
         with open(os.path.join(_HOOKS, name), "rb") as file:

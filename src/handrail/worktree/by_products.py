@@ -1,7 +1,7 @@
-"""What tools leave behind when they run, as caches and data of coverage: nobody writes it by hand.
+"""Files that tools leave behind, such as caches and coverage data: no person writes them.
 
-As long as git does not track it, it is in no tree, as if it were ignored: a check that writes it has changed
-nothing, and nobody has to list it.
+As long as git does not track such a file, it is in no tree, as if it were ignored: a check that writes it
+has changed nothing, and no report has to list it.
 """
 
 from __future__ import annotations

@@ -37,11 +37,11 @@ _TABLES = {
     "sought": "CREATE TABLE sought(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE,"
     " listed_at INTEGER NOT NULL, digests TEXT NOT NULL)",
 }
-"""Words stand apart from facts, so that looking for one reads no facts."""
+"""The tables. Words are stored apart from facts, so that a search for a word reads no facts."""
 
 
 class FactFiles:
-    """The files of all projects."""
+    """The fact files of all projects."""
 
     def __init__(self, home: str) -> None:
         self._directory = os.path.join(home, "data", "cache", "facts")
@@ -91,7 +91,7 @@ class FactFiles:
 
 
 class SqliteView:
-    """One open file. Trouble makes it an empty one."""
+    """One open file. If it cannot be used, it acts as an empty one."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection

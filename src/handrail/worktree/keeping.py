@@ -1,7 +1,7 @@
-"""Which trees are kept, and trees as one pack.
+"""Keeping trees, and packing trees into one pack.
 
-A tree is kept by a file with its id below `refs/kept`, which is a reference of our git directory. Once a day
-git removes what is older than two weeks and belongs to no file snapshot.
+A tree is kept by a file with its id below `refs/kept`, which is a reference of our git directory. Once a
+day git removes what is older than two weeks and belongs to no file snapshot.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def _loose_path(place: Place, tree: str) -> str:
 
 
 def pack_step(place: Place, tree: str, known: Sequence[str], most_bytes: int, git: GitChild) -> bytes:
-    """What a tree has beside those that are known, without contents above a size; empty: nothing.
+    """Return what a tree has beyond the known trees, without contents above a size; empty if there is
+    nothing.
 
     Names and ids are always in it. Raises NotSeen.
     """

@@ -26,9 +26,9 @@ from handrail.worktree.restore import FOLDER, open_below
 from handrail.worktree.take import copy_shared
 
 MOST_NAMED_BYTES = 64_000_000
-"""A larger file that git does not know as it is counts as not readable."""
+"""Bytes of a file; a larger one that git does not know in its current form counts as not readable."""
 COARSEST_CLOCK_NS = 2_000_000_000
-"""Two seconds, as on FAT."""
+"""Nanoseconds of the coarsest file times: two seconds, as on FAT."""
 
 _TOO_MANY = f"the project has more than {MOST_FILES:,} files".replace(",", " ")
 _NO_ENDING = os.fsencode(NO_ENDING)
@@ -60,7 +60,7 @@ def list_files(place: Place, suffixes: Sequence[str], git: GitChild) -> FileList
 
 
 def _ask_git(place: Place, bounds: Bounds, suffixes: tuple[bytes, ...], git: GitChild) -> Mapping[str, str]:
-    """The paths that are asked for, each with its id if the file is as git knows it."""
+    """Return the requested paths, each with its id if the file is as git knows it."""
     ran = git.run(
         *("ls-files", "-z", "-v", "-s", "-m", "-o", "--exclude-standard"),
         *(word for name in (() if place.git_dir else _NEVER_LISTED) for word in ("-x", name)),
@@ -95,7 +95,7 @@ def _has_no_ending(path: bytes) -> bool:
 
 
 def _find_linked(project: str, folders: Iterable[str]) -> frozenset[str]:
-    """Folders that are a link, or below one: what git tracked there is not there any more."""
+    """Return folders that are a link, or below one: the files that git tracked there no longer exist."""
     found: dict[str, bool] = {"": False}
     for folder in sorted(folders):
         names = folder.split("/") if folder else []
@@ -110,7 +110,7 @@ def _find_linked(project: str, folders: Iterable[str]) -> frozenset[str]:
 def _describe(
     bounds: Bounds, root: int, path: str, object_id: str, listed_at: int, git: GitChild
 ) -> ListedFile | None:
-    """None if it is no file: gone, a folder, or a pipe."""
+    """Return the file; None if it is gone, a folder, or a pipe."""
     try:
         found = os.lstat(path, dir_fd=root)
     except OSError:
@@ -155,7 +155,9 @@ _READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def find_text(
     bounds: Bounds, files: Iterable[ListedFile], needles: Sequence[bytes], most_bytes: int
 ) -> Iterator[tuple[ListedFile, bytes | None]]:
-    """The files that hold one of the needles, with None for one that changed since it was listed."""
+    """Return the files that contain one of the needles, with None for a file that changed since it was
+    listed.
+    """
     only = needles[0] if len(needles) == 1 else b""
     searched = (file for file in files if _is_searched(bounds, file, most_bytes))
     with ExitStack() as opened:
@@ -181,7 +183,7 @@ def _is_searched(bounds: Bounds, file: ListedFile, most_bytes: int) -> bool:
 
 
 def _read(folder: int, file: ListedFile) -> bytes | None:
-    """The bytes of a regular file; None if it is none any more, or changed."""
+    """Return the bytes of a regular file; None if it is none any more, or changed."""
     name = read_path(file.path.rpartition("/")[2])
     try:
         descriptor = os.open(name, _READING, dir_fd=folder)
@@ -210,7 +212,7 @@ def _has_its_name(file: ListedFile, content: bytes) -> bool:
 
 
 def find_unlisted(place: Place, paths: Sequence[str], git: GitChild) -> frozenset[str]:
-    """Those that are ignored, or belong to another repository. Raises NotSeen."""
+    """Return the files that are ignored, or belong to another repository. Raises NotSeen."""
     above = f"{place.sub}/" if place.sub else ""
     ran = git.run(
         *("ls-files", "-z", "-c", "-o", "--exclude-standard", "--", *(f"{above}{path}" for path in paths)),

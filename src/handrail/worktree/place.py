@@ -1,8 +1,8 @@
-"""Where the repository of a project is, which of its settings count, and our own git directory beside it.
+"""The repository of a project, the settings of it that count, and our own git directory beside it.
 
-Our git directory lies in the home. The objects of the project are its alternates, so only what no commit has
-is stored twice. Of the project's configuration only `VALUES` are taken over, as values, and the files of
-ignore rules and attributes.
+Our git directory lies in the home. The objects of the project are its alternates, so only what no commit
+has is stored twice. Of the project's configuration only `VALUES` are taken over, as values, and the files
+of ignore rules and attributes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ VALUES = (
     "core.excludesfile",
     "core.attributesfile",
 )
-"""What decides which bytes and modes a commit has."""
+"""Settings that decide which bytes and modes a commit has."""
 _OWN_VALUES = {
     "core.splitIndex": "false",
     "index.sparse": "false",
@@ -55,7 +55,7 @@ _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _T = TypeVar("_T")
 Algorithm = Literal["sha1", "sha256"]
 Stamp = tuple[int, ...]
-"""What changes with a file; empty if there is none."""
+"""Data that changes with a file; empty if there is no file."""
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,19 +65,19 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     top: str
     """The folder of the working tree; its own `core.worktree` is not followed."""
     sub: str
-    """The project below it; empty: the same."""
+    """The project relative to `top`; empty if both are the same."""
     git_dir: str
-    """Empty: the project is in no repository."""
+    """The git directory; empty if the project is in no repository."""
     common: str
-    """The same, or that of the main worktree; without a repository the project."""
+    """The git directory that all worktrees share; without a repository, the project."""
     algorithm: Algorithm
     values: dict[str, str]
     sources: dict[str, Stamp]
-    """The files that all this was read from."""
+    """The files from which these values were read, with their stamps."""
     is_sparse: bool
-    """Files may be left out of the working tree on purpose."""
+    """Whether files may be left out of the working tree on purpose (sparse checkout)."""
     is_lasting: bool
-    """Settings that depend on the branch are read each time."""
+    """Whether the settings hold on every branch; otherwise they are read each time."""
     home: str
 
     @property
@@ -87,28 +87,28 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> str:
-        """What is remembered of this project alone."""
+        """The folder of what Handrail remembers of this project alone."""
         return make_project_folder(self.home, self.project)
 
     @property
     def project_index(self) -> str:
-        """What the project's git tracks; a file that is not there outside of a repository."""
+        """The index of the project's git; outside of a repository a file that does not exist."""
         return os.path.join(self.git_dir or self.folder, "index" if self.git_dir else "index.none")
 
     def make_variables(self, index: str = "") -> dict[str, str]:
-        """The environment of a child that works with the files."""
+        """Return the environment of a child process that works with the files."""
         return {"GIT_DIR": self.store, "GIT_WORK_TREE": self.top, "GIT_INDEX_FILE": index}
 
     def make_object_variables(self) -> dict[str, str]:
-        """The environment of a child that reads objects alone, and attributes from nowhere."""
+        """Return the environment of a child process that reads only objects, and attributes from nowhere."""
         return {"GIT_DIR": self.store}
 
     def make_repository_variables(self) -> dict[str, str]:
-        """The environment of a child that reads the project's own git directory."""
+        """Return the environment of a child process that reads the project's own git directory."""
         return {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.top}
 
     def show(self, path: str) -> str:
-        """A path below the working tree as one below the project."""
+        """Return a path below the working tree as one below the project."""
         return path[len(self.sub) + 1 :] if self.sub else path
 
     def make_values(self) -> dict[str, str]:
@@ -132,7 +132,9 @@ def ask(
     *,
     is_anywhere: bool,
 ) -> _T | Unseen:
-    """What comes of some work at the place of a project; whatever keeps it from being done is a reason."""
+    """Return the result of some work at the place of a project; whatever prevents the work becomes a
+    reason.
+    """
     try:
         git = GitChild(environment, seconds)
         return work(find_place(project, home, environment, git, is_anywhere=is_anywhere), git)
@@ -143,12 +145,12 @@ def ask(
 
 
 def is_id(text: str) -> bool:
-    """Whether it can be an id; whatever else comes from outside is never given to git."""
+    """Whether the text can be an id; other text from outside is never given to git."""
     return _ID.fullmatch(text) is not None
 
 
 def _explain_refusal(complaint: bytes, top: str) -> str:
-    """Why git does not read a repository: by default it trusts none of another user."""
+    """Return why git does not read a repository: by default it trusts none of another user."""
     if b"dubious ownership" not in complaint:
         return REFUSED
     return f"another user owns the repository; allow it: git config --global --add safe.directory {top}"
@@ -157,9 +159,10 @@ def _explain_refusal(complaint: bytes, top: str) -> str:
 def find_place(
     project: str, home: str, environment: Mapping[str, str], git: GitChild, *, is_anywhere: bool = False
 ) -> Place:
-    """The place of a project, ready to be used. Raises NotSeen, and OSError if the home cannot be written.
+    """Return the place of a project, ready to be used. Raises NotSeen, and OSError if the home cannot be
+    written.
 
-    `is_anywhere`: it may be in no repository.
+    `is_anywhere` also accepts a project in no repository.
     """
     bounds = Bounds(project, home)
     if bounds.trouble:
@@ -190,7 +193,7 @@ def find_place(
 
 
 def read_record(path: str, kind: type[_T]) -> _T | None:
-    """What `write_record` wrote; None for anything else."""
+    """Return what `write_record` wrote; None for anything else."""
     try:
         return msgspec.convert(json.loads(content_of(path, _MOST_RECORD_BYTES)), kind)
     except (ValueError, RecursionError):
@@ -203,7 +206,9 @@ def write_record(path: str, value: msgspec.Struct) -> None:
 
 
 def read_stamp(path: str) -> Stamp:
-    """Of a folder only which one it is: its time changes with everything in it."""
+    """Return the stamp of a file; of a folder only its identity, because its time changes with everything
+    in it.
+    """
     try:
         found = os.stat(path)
     except OSError:
@@ -298,7 +303,7 @@ def _check_linked(top: str, git_dir: str, common: str) -> None:
 
 
 def _read_settings(printed: bytes) -> tuple[dict[str, str], set[str], bool]:
-    """The settings, the files that they stand in, and whether they hold on every branch."""
+    """Return the settings, the files that hold them, and whether they are valid on every branch."""
     settings: dict[str, str] = {}
     origins: set[str] = set()
     words = iter(printed.split(b"\0")[:-1])
@@ -340,7 +345,7 @@ def _prepare(place: Place) -> None:
 
 
 def _quote(path: str) -> bytes:
-    """As git wants it in a list of alternates."""
+    """Return a path as git expects it in a list of alternates."""
     raw = os.fsencode(path)
     if raw[:1] not in (b'"', b"#") and b"\n" not in raw:
         return raw
@@ -352,7 +357,9 @@ def _quote(path: str) -> bytes:
 
 
 def read_head(place: Place, git: GitChild) -> str:
-    """The commit that is checked out; empty before the first. No child for the usual forms."""
+    """Return the commit that is checked out; empty before the first. The usual forms start no child
+    process.
+    """
     if not place.git_dir:
         return ""
     held = (

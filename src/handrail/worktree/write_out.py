@@ -1,4 +1,4 @@
-"""Trees that are made of entries, and trees that are written into a folder outside of the project."""
+"""Building trees from entries, and writing trees into a folder outside of the project."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def write_tree_out(place: Place, tree: str, folder: str, keep: Collection[str], 
 
 
 def _explain(entry: GitEntry, folder: str, kept: Collection[str]) -> str:
-    """Why an entry is not written; empty: it is."""
+    """Return why an entry is not written; empty if it is."""
     if entry.mode == _GITLINK:
         return OTHER_REPOSITORY
     if entry.size < 0:
@@ -185,7 +185,7 @@ def _write_files(place: Place, entries: Sequence[GitEntry], folder: str, index: 
 
 
 def find_ignored(place: Place, tree: str, paths: Collection[str], git: GitChild) -> frozenset[str]:
-    """Those of the paths that the ignore files of a tree name. Raises NotSeen, OSError."""
+    """Return the paths that the ignore files of a tree name. Raises NotSeen, OSError."""
     rules = [
         one
         for one in list_entries(place, tree, git)
@@ -211,7 +211,7 @@ def find_ignored(place: Place, tree: str, paths: Collection[str], git: GitChild)
 
 
 def find_filtered(place: Place, tree: str, paths: Collection[str], git: GitChild) -> frozenset[str]:
-    """Those of the paths for which the attributes of a tree name a filter. Raises NotSeen."""
+    """Return the paths for which the attributes of a tree name a filter. Raises NotSeen."""
     with _temporary_index(place) as index:
         variables = {"GIT_DIR": place.store, "GIT_INDEX_FILE": index}
         if git.run("read-tree", check_id(tree), variables=variables, where=os.sep).status:
@@ -231,7 +231,7 @@ def find_filtered(place: Place, tree: str, paths: Collection[str], git: GitChild
 def rebuild_tree(
     place: Place, commit: str, files: Sequence[EarlierFile], gone: Collection[str], git: GitChild
 ) -> str:
-    """The tree of a commit with these files in place of its own. Raises NotSeen, OSError."""
+    """Return the tree of a commit with these files in place of its own. Raises NotSeen, OSError."""
     base = list_entries(place, find_commit_tree(place, commit, git), git) if commit else ()
     held = {one.path: one for one in base}
     for path in (*gone, *(one.path for one in files)):

@@ -1,4 +1,4 @@
-"""What a server with accounts asks of whoever keeps them. Without accounts there is no such thing."""
+"""The interface through which a server uses accounts. A server without accounts has no such service."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ from handrail_serve.shell import shell_response
 
 
 class AccountService(Protocol):
-    """Knows credentials, and what each of them opens. Safe between threads; every call may ask a database.
+    """The service that knows credentials and their rights. Safe between threads; every call may ask a
+    database.
 
-    Raises Fault STORE_UNAVAILABLE when that is away.
+    Raises Fault STORE_UNAVAILABLE if the database is away.
     """
 
     def check(self) -> None:
@@ -54,7 +55,7 @@ class AccountService(Protocol):
         """
 
     def enter(self, runtime: Runtime, principal: Principal) -> Runtime:
-        """The runtime for a call of theirs: their workspace and nothing else, within their rights."""
+        """Return the runtime for a call of this caller: only their workspace, within their rights."""
 
     def answer_team_client(self, runtime: Runtime, content: bytes) -> bytes:
         """Return the answer to a call of a team client. Raises Fault E_VALIDATION."""
@@ -66,13 +67,13 @@ class AccountService(Protocol):
         """
 
     def marks(self, workspace: str) -> Marks:
-        """What changes with every commit, of the sessions of a workspace."""
+        """Return a mark for every session of a workspace, which changes with every commit."""
 
     def names(self, workspace: str) -> Mapping[str, str]:
-        """What the members of a workspace are called, by account."""
+        """Return the names of the members of a workspace, by account."""
 
     def describe_sign_in(self) -> dict[str, Json]:
-        """Which ways to sign in there are, for anybody."""
+        """Return the available ways to sign in, which every caller may read."""
 
     def describe_resource(self, origin: str) -> dict[str, Json]:
         """The metadata of `/mcp` as a protected resource (RFC 9728), under this address."""
@@ -106,9 +107,9 @@ _HASHING = frozenset({"invitation", "passphrase"})
 
 
 def sign_in_routes(accounts: AccountService, origin: str, turn_to_hash: Turn = nullcontext) -> list[Route]:
-    """Where somebody who has no token yet can ask; nothing here shows anything of a workspace.
+    """Return the routes for callers who have no token yet; nothing in them shows anything of a workspace.
 
-    What they ask is done on threads of their own, and only so much of it at a time.
+    Their requests run on threads of their own, and only a few at a time.
     """
     hashing = SignInQueue(HASHES_AT_ONCE, SIGN_INS_WAITING, SIGN_INS_OF_AN_ADDRESS, turn_to_hash)
     plain = SignInQueue(STEPS_AT_ONCE, STEPS_WAITING, STEPS_OF_AN_ADDRESS)
@@ -181,7 +182,7 @@ def _lead(address: str) -> Response:
 
 
 def challenge(origin: str) -> bytes:
-    """How a refused client finds out what token it needs (RFC 9728, 5.1)."""
+    """Return the header by which a refused client learns what token it needs (RFC 9728, 5.1)."""
     return f'Bearer realm="handrail", resource_metadata="{origin}{RESOURCE}/mcp"'.encode()
 
 

@@ -1,4 +1,4 @@
-"""Whether the server can do its work: a word for anybody, the checks of `doctor` for who has the token."""
+"""Health of the server: one word for every caller, the checks of `doctor` for callers with the token."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STATUSES: dict[Status, int] = {"pass": 200, "warn": 200, "fail": SERVER_DRAININ
 
 
 def describe_life() -> Response:
-    """The process answers. Nothing is looked at."""
+    """Return that the process answers. Nothing is examined."""
     return Response(headers=_WORD, body=b"pass\n")
 
 
@@ -50,7 +50,7 @@ class Health:
         return Response(status=_STATUSES[status], headers=_WORD, body="\n".join([*lines, ""]).encode())
 
     def describe_checks(self, *, is_draining: bool) -> Response:
-        """Every check with what to do about it."""
+        """Return every check with what to do about it."""
         status, checks = self._examine(is_draining=is_draining)
         body = encode_document({"status": status, "checks": checks}, compact=True)
         return Response(status=_STATUSES[status], headers=((b"content-type", JSON_TYPE),), body=body)

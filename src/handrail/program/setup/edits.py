@@ -1,4 +1,4 @@
-"""What a client's file would hold with or without our entry, in JSON with comments. Pure."""
+"""Edits of a client's file that add or remove our entry, in JSON with comments. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def decode_text(content: bytes | None) -> str:
 
 
 def read_entry(name: ClientName, text: str, tool_set: ToolSet) -> Any:
-    """Our entry as it stands; None when there is none. Raises NotEditable."""
+    """Return our entry as it is written; None if there is none. Raises NotEditable."""
     client = TABLE[name]
     if client.is_toml:
         return _read_toml(text).get(client.key, {}).get(ENTRIES[tool_set])
@@ -66,7 +66,7 @@ def has_entry(held: Any, entry: dict[str, Any]) -> bool:
 
 
 def write_entry(name: ClientName, text: str, entry: dict[str, Any], tool_set: ToolSet) -> str:
-    """The text with our entry; what a user added to it stays. Raises NotEditable."""
+    """Return the text with our entry; what a user added to it stays. Raises NotEditable."""
     held = read_entry(name, text, tool_set)
     if has_entry(held, entry):
         return text
@@ -82,9 +82,9 @@ def remove_entry(name: ClientName, text: str, tool_set: ToolSet) -> str:
 
 
 def write_hooks(name: ClientName, text: str, command: tuple[str, ...]) -> str:
-    """The text with one element for each event; one of ours with another path is put right.
+    """Return the text with one element for each event; an element of ours with another path is corrected.
 
-    Those of retired events are taken out.
+    Elements of retired events are removed.
     """
     changed = _without_retired(text) if text.strip() else "{}"
     for event in reversed(HOOKS[name].events):
@@ -140,7 +140,7 @@ def _ended(changed: str, text: str) -> str:
 
 
 def snippet_of(name: ClientName, entries: dict[str, dict[str, Any]]) -> str:
-    """What to put into the file by hand."""
+    """Return the text to add to the file by hand."""
     client = TABLE[name]
     if client.is_toml:
         return "\n".join(spell_table((client.key, key), entry) for key, entry in entries.items())
@@ -157,7 +157,7 @@ def hooks_snippet(name: ClientName, command: tuple[str, ...]) -> str:
 
 
 def diff_texts(before: str, after: str) -> dict[str, Json]:
-    """What is taken out and what is added, without anything that stands around it."""
+    """Return the text that is removed and the text that is added, as lines, without what surrounds them."""
     start = 0
     while start < min(len(before), len(after)) and before[start] == after[start]:
         start += 1
@@ -208,7 +208,7 @@ _IN_A_PROFILE: Final = ("vscode",)
 
 
 def worker_file(name: ClientName, scope: Scope, project: str, places: ClientPlaces) -> str:
-    """Where the client reads the definition; empty where there is no such place."""
+    """Return where the client reads the definition; empty if it has no such place."""
     if name not in _PLACES or (scope == "user" and name in _IN_A_PROFILE):
         return ""
     return path_of(f"~/{_PLACES[name]}", places) if scope == "user" else f"{project}/{_PLACES[name]}"
@@ -219,7 +219,9 @@ def worker_text(name: ClientName) -> str:
 
 
 def write_worker(name: ClientName, text: str) -> str:
-    """The definition in place of an older one of ours. Raises NotEditable where it is somebody else's."""
+    """Return the definition in place of an older one of ours. Raises NotEditable if another author wrote
+    it.
+    """
     if text and f"name: {_NAME}" not in text and f'name = "{_NAME}"' not in text:
         raise NotEditable("it is not Handrail's")
     return worker_text(name)
@@ -235,11 +237,11 @@ _DEEPEST = 64
 
 
 class NotEditable(ValueError):
-    """The text is not what this module can change without guessing."""
+    """The text cannot be changed without guessing."""
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True):
-    """One value and where it stands."""
+    """One value and its place in the text."""
 
     start: int
     end: int
@@ -257,7 +259,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse(text: str) -> Value:
-    """The one value of the text. Raises NotEditable, also for a key that stands twice in one object."""
+    """Return the one value of the text. Raises NotEditable, also if one object has the same key twice."""
     value = _value(text, _after_space(text, 0), 0)
     if _after_space(text, value.end) != len(text):
         raise NotEditable("something follows the end of the document")
@@ -269,14 +271,16 @@ def find_member(value: Value, key: str) -> Value | None:
 
 
 def find_at(value: Value | None, path: tuple[str, ...]) -> Value | None:
-    """What the names lead to; None where there is nothing."""
+    """Return the value at the path of names; None if there is none."""
     for name in path:
         value = None if value is None else find_member(value, name)
     return value
 
 
 def set_member(text: str, path: tuple[str, ...], key: str, content: Json) -> str:
-    """The text with `key` in the object at `path`, which is made where it is missing; its place is kept."""
+    """Return the text with `key` in the object at `path`, which is made if it is missing; an existing key
+    keeps its place.
+    """
     held = parse(text)
     for depth, name in enumerate(path):
         _require(held, dict)
@@ -294,7 +298,7 @@ def set_member(text: str, path: tuple[str, ...], key: str, content: Json) -> str
 
 
 def add_element(text: str, path: tuple[str, ...], content: Json) -> str:
-    """The text with one more element in the array at `path`; the array is made where it is missing."""
+    """Return the text with one more element in the array at `path`; the array is made if it is missing."""
     held = find_at(parse(text), path)
     if held is None:
         return set_member(text, path[:-1], path[-1], [content])
@@ -303,7 +307,7 @@ def add_element(text: str, path: tuple[str, ...], content: Json) -> str:
 
 
 def remove_part(text: str, path: tuple[str, ...], place: int) -> str:
-    """The text without the part at `place` of the container at `path`, its comma and its line."""
+    """Return the text without the part at `place` of the container at `path`, its comma and its line."""
     held = find_at(parse(text), path)
     if held is None:
         raise NotEditable("there is nothing to take out")
@@ -333,7 +337,7 @@ def _require(held: Value, kind: type) -> None:
 
 
 def _insert(text: str, held: Value, depth: int, label: str, content: Json) -> str:
-    """A new first part: no comma of somebody else has to move."""
+    """Insert a new first part, so that no existing comma has to move."""
     end = "\r\n" if "\r\n" in text else "\n"
     unit = _unit(text)
     body = f"{end}{unit * depth}{label}{_render(text, content, depth)}"
@@ -369,7 +373,7 @@ def _encode(content: Json) -> str:
 
 
 def _unit(text: str) -> str:
-    """How one level is set in, as the first indented line does it; two spaces where none is."""
+    """Return the indent of one level, as the first indented line has it; two spaces if none is indented."""
     found = re.search(r"\n([ \t]+)[\"\]}]", text)
     return found[1] if found and len(found[1]) <= 8 else "  "
 
@@ -394,7 +398,7 @@ def _value(text: str, at: int, depth: int) -> Value:
 
 
 def _read_parts(text: str, at: int, closing: Literal["}", "]"], depth: int) -> tuple[tuple[Part, ...], int]:
-    """The parts up to the closing bracket, and the place after it; a comma may stand before it."""
+    """Return the parts up to the closing bracket, and the position after it; a comma may come before it."""
     parts: list[Part] = []
     at = _after_space(text, at + 1)
     while text[at : at + 1] != closing:

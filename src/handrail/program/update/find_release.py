@@ -43,7 +43,7 @@ def make_update_failure(
     hint: str = "",
     more: dict[str, Json] | None = None,
 ) -> PartlyDone:
-    """Every failure says how far it came and what is installed now."""
+    """Return a failure that names the stage it reached and the version that is installed now."""
     details: dict[str, Json] = {
         "stage": stage,
         "current_version": current,
@@ -60,7 +60,9 @@ def make_update_failure(
 
 PUBLIC_INDEX = "https://pypi.org/simple"
 _PLAIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]+)?/[A-Za-z0-9._/+-]+", re.ASCII)
-"""An address that is shown and passed on: no login, no query, no character that a shell or terminal reads."""
+"""Form of an address that may be shown and passed on: no login, no query, no character that a shell or
+terminal interprets.
+"""
 _DIGEST = re.compile("[0-9a-fA-F]{64}")
 LISTING = "application/vnd.pypi.simple.v1+json"
 Asked = Callable[[], str]
@@ -68,26 +70,26 @@ CHECK_INDEX = "Name an index that offers Handrail in update.index of config.json
 
 
 class ReleaseRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Which release is wanted."""
+    """The release to find."""
 
     version: str = ""
-    """Empty: the newest."""
+    """The version to find; empty for the newest."""
     again: str = "handrail update --check"
-    """The command that asks for the same again, and does no more than this call."""
+    """The command that repeats the request, and does no more than this call."""
 
 
 class FoundRelease(msgspec.Struct, frozen=True, kw_only=True):
-    """What discovery found."""
+    """The result of discovery."""
 
     facts: InstallFacts
     index: str
     page: str
-    """Where the listing came from in the end; addresses in it are relative to this one."""
+    """Final address of the listing; addresses in it are relative to this one."""
     offered: OfferedFile
     is_newer: bool
     """Than what is installed."""
     is_other: bool
-    """Whether it would change what is installed: a release that was named may be older."""
+    """Whether the release would change what is installed: a release that was named may be older."""
 
 
 NO_RELEASE = "No release of Handrail is published yet, so no index was asked."
@@ -110,7 +112,7 @@ def choose_index(rt: ReadPorts) -> str:
 def find_release(
     rt: ReadPorts, updates: Updates, facts: InstallFacts, wish: ReleaseRequest, asked: Asked
 ) -> FoundRelease:
-    """A concrete release. Raises Fault; then nothing was changed and the stage is `discover`."""
+    """Return a concrete release. Raises Fault; then nothing was changed and the stage is `discover`."""
     index = choose_index(rt)
     try:
         page = updates.fetch(f"{index}/handrail/", LISTING, asked)
@@ -167,7 +169,7 @@ def _not_offered(wish: ReleaseRequest) -> Fault:
 
 
 def _is_exact(chosen: OfferedFile, page: str) -> bool:
-    """Whether the address and the checksum can be passed on as they are."""
+    """Whether the address and the checksum can be passed on unchanged."""
     try:
         address = urljoin(page, chosen.url)
     except ValueError:
@@ -198,7 +200,7 @@ def _does_not_fit(chosen: OfferedFile, facts: InstallFacts) -> Fault:
 
 
 def _step_to(chosen: OfferedFile) -> int:
-    """1 to a newer release, -1 to an older one, 0 to what is installed."""
+    """Return 1 for a newer release, -1 for an older one, 0 for the installed one."""
     current, there = version_key(__version__), version_key(chosen.version)
     assert current is not None, "our own version reads"
     assert there is not None, "only what reads as a version is chosen"
@@ -236,7 +238,7 @@ class Release(Answer, frozen=True, kw_only=True):
 
 
 def read_releases(text: str) -> list[Release]:
-    """The released sections of a changelog, in its order; Unreleased and link lines are left out."""
+    """Return the released sections of a changelog, in its order, without Unreleased and link lines."""
     found: list[tuple[str, str | None, dict[str, list[str]]]] = []
     items: list[str] | None = None
     for line in text.splitlines():
@@ -259,7 +261,7 @@ def read_releases(text: str) -> list[Release]:
 
 
 def _take_line(items: list[str], line: str) -> None:
-    """A new item, or the next line of the one before."""
+    """Add a new item, or the next line of the item before."""
     if line.startswith(("- ", "* ")):
         items.append(line[2:].strip())
     elif line.strip() and items and not _LINK.match(line):
@@ -267,7 +269,7 @@ def _take_line(items: list[str], line: str) -> None:
 
 
 def list_newer_releases(text: str, running: str, latest: str) -> list[Release]:
-    """The releases after the running version, up to the latest."""
+    """Return the releases after the running version, up to the latest."""
     floor, top = version_key(running), version_key(latest)
     keyed = [(version_key(one.version), one) for one in read_releases(text)]
     return [
@@ -280,7 +282,7 @@ def list_newer_releases(text: str, running: str, latest: str) -> list[Release]:
 # Checking for a newer release
 
 FRESH_SECONDS = 86_400
-"""How long a check is valid."""
+"""How long a check for updates is valid."""
 UPDATE = "handrail update"
 _MOST_METADATA_BYTES = 2_097_152
 _HEADING = "\n# Changelog\n"
@@ -290,7 +292,7 @@ _RELEASE_PAGE = r"(?im)^Project-URL: *(?:changelog|release notes|releases) *, *(
 def make_update_check(
     rt: ReadPorts, updates: Updates, found: FoundRelease, asked: Asked, install: str = UPDATE
 ) -> UpdateCheck:
-    """Make the check to remember, with the notice that later calls show. Missing metadata is no error."""
+    """Return the check to remember, with the notice that later calls show. Missing metadata is no error."""
     return UpdateCheck(
         checked_at=rt.clock.now(),
         checked_unix=rt.clock.unix_seconds(),
@@ -302,7 +304,7 @@ def make_update_check(
 
 
 def find_fresh_check(rt: ReadPorts, updates: Updates, index: str) -> UpdateCheck | None:
-    """The last check, if it was made by this version, of this index, in the last 24 hours."""
+    """Return the last check, if this version made it, of this index, in the last 24 hours."""
     look = updates.last_check()
     if look is None or (look.version, look.index) != (__version__, index):
         return None
@@ -312,7 +314,7 @@ def find_fresh_check(rt: ReadPorts, updates: Updates, index: str) -> UpdateCheck
 def _notice(
     rt: ReadPorts, updates: Updates, found: FoundRelease, asked: Asked, install: str
 ) -> dict[str, Json]:
-    """How much the release matters to someone who runs this version, and how to install it."""
+    """Return the notice of a release: how important it is for the running version, and how to install it."""
     latest = found.offered.version
     metadata = _metadata(updates, found, asked)
     link = re.search(_RELEASE_PAGE, metadata.partition("\n\n")[0])
@@ -337,7 +339,7 @@ def _notice(
 
 
 def _metadata(updates: Updates, found: FoundRelease, asked: Asked) -> str:
-    """The metadata of the release, which ends with its changelog; empty when it cannot be had."""
+    """Return the metadata of the release, which ends with its changelog; empty if it cannot be read."""
     offered = found.offered
     if not offered.has_metadata:
         return ""

@@ -108,13 +108,13 @@ class Updated(Answer, frozen=True, kw_only=True):
     skill_sync_supported: bool | UnsetType = UNSET
     signature_available: bool | UnsetType = UNSET
     sha256: str | UnsetType = UNSET
-    """Of the wheel that was verified."""
+    """Checksum of the wheel that was verified."""
     notices: list[dict[str, Json]] | UnsetType = UNSET
-    """Of a check: the notices that later calls show."""
+    """Notices that later calls show, if the call was a check."""
 
 
 class _Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What the manager is to do, and what is known about the release."""
+    """The order to the package manager, and the facts about the release."""
 
     found: FoundRelease
     argv: tuple[str, ...]
@@ -123,9 +123,9 @@ class _Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
-    """Bring this installation to the newest release, or to the one that was asked for.
+    """Update this installation to the newest release, or to the requested one.
 
-    Raises Fault; its details always say the stage, and which version is installed now.
+    Raises Fault; its details always name the stage, and the version that is installed now.
     """
     _require_version(request)
     updates = rt.updates()
@@ -178,7 +178,7 @@ def _report_no_release(method: str) -> Updated:
 
 
 def install_command(request: UpdateProgram) -> str:
-    """The command that installs what this call looks at."""
+    """Return the command that installs the release of this call."""
     return " ".join(
         (
             _RETRY,
@@ -189,7 +189,7 @@ def install_command(request: UpdateProgram) -> str:
 
 
 def spell_same_call(request: UpdateProgram) -> str:
-    """The same call again; a check stays a check."""
+    """Return the command that repeats the call; a check stays a check."""
     looks = ("--check" if request.check is True else "", "--dry-run" if request.dry_run is True else "")
     return " ".join(filter(None, (install_command(request), *looks)))
 
@@ -226,7 +226,7 @@ def _require_replaceable(facts: InstallFacts) -> None:
 
 
 def _verify(rt: Runtime, updates: Updates, order: _Order) -> _Order:
-    """The same release, now known to be ours."""
+    """Return the same release after its signature was verified."""
     found = order.found
     with _explaining(found.offered.version):
         try:
@@ -269,7 +269,7 @@ def _download(rt: Runtime, updates: Updates, order: _Order) -> _Order:
 
 @contextmanager
 def _explaining(target: str) -> Iterator[None]:
-    """A refusal inside is one of verifying, before anything was changed."""
+    """Turn a refusal within the scope into one of the stage of verifying, before anything was changed."""
     try:
         yield
     except Fault as fault:
@@ -287,7 +287,7 @@ def _explaining(target: str) -> Iterator[None]:
 
 
 def spell_install(facts: InstallFacts, offered: OfferedFile, page: str) -> tuple[str, ...]:
-    """How the manager installs exactly this file: always a list, never a line for a shell."""
+    """Return how the manager installs exactly this file: always a list, never a line for a shell."""
     extras = f"[{','.join(facts.extras)}]" if facts.extras else ""
     wanted = f"handrail{extras} @ {urljoin(page, offered.url)}#sha256={offered.sha256}"
     uv, pipx = facts.programs.get("uv", "uv"), facts.programs.get("pipx", "pipx")
@@ -391,7 +391,7 @@ def _finish(
 def _make_answer(
     order: _Order, status: Literal["updated", "up_to_date", "available"], current: str, skill: str
 ) -> Updated:
-    """What was done, or found: the command is named where it was run, or would be."""
+    """Return the result: what was done or found, with the command that was run or would be."""
     return Updated(
         status=status,
         previous_version=__version__,
@@ -415,7 +415,7 @@ def _make_answer(
 
 
 def _explain_not_replaced(order: _Order, driven: ManagerExit, now: Installed | None) -> Fault:
-    """Why the target is not what is installed, by the most certain evidence first."""
+    """Return why the installed version is not the target, by the most certain evidence first."""
     found, command = order.found, order.argv
     current = now.version if now is not None else ""
     state = f"handrail {current} is installed" if current else "no working handrail is installed"

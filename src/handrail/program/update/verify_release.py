@@ -83,7 +83,9 @@ class _Statement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def read_bundles(provenance: bytes) -> tuple[str, ...]:
-    """Every attestation as a bundle. Raises ValueError when it is no provenance, or one without limits."""
+    """Return every attestation as a bundle. Raises ValueError for text that is no provenance or exceeds the
+    limits.
+    """
     if len(provenance) > MOST_BYTES:
         raise ValueError("it is too large")
     try:
@@ -97,7 +99,7 @@ def read_bundles(provenance: bytes) -> tuple[str, ...]:
 
 
 def _bundle(one: _Attestation) -> str:
-    """The same parts under the names that Sigstore gives them."""
+    """Return the same parts under the names that Sigstore gives them."""
     material = one.verification_material
     return msgspec.json.encode(
         {
@@ -145,7 +147,7 @@ _SENTENCES = {
 
 
 def require_extra(facts: InstallFacts) -> None:
-    """Raises Fault E_CONFIG with the line that installs what is missing."""
+    """Raise Fault E_CONFIG with the install command if the extra is missing."""
     if not facts.can_verify:
         raise _without_library("This installation cannot verify signatures.", facts)
 
@@ -153,7 +155,7 @@ def require_extra(facts: InstallFacts) -> None:
 def verify_release(
     rt: Runtime, updates: Updates, facts: InstallFacts, offered: OfferedFile, page: str
 ) -> None:
-    """Raises Fault unless our release workflow signed the file of this name and checksum."""
+    """Raise Fault unless our release workflow signed the file of this name and checksum."""
     order = ProvenanceOrder(
         bundles=_bundles(rt, updates, offered, page),
         identity=identity_of(offered.version),
@@ -171,7 +173,7 @@ def verify_release(
 
 
 def require_verified_files(rt: Runtime, wheel: bytes) -> None:
-    """What the manager installed is what was verified, before any of it is started."""
+    """Raise Fault unless the manager installed what was verified; nothing of it is started before."""
     differing = rt.provenance().difference(wheel)
     if differing:
         raise Fault(
@@ -201,7 +203,7 @@ def _bundles(rt: ReadPorts, updates: Updates, offered: OfferedFile, page: str) -
 
 
 def _require_one(judged: tuple[JudgedBundle, ...], filename: str, digest: str) -> None:
-    """One attestation that holds is enough; of several that do not, the first says why."""
+    """Require one valid attestation. If several are invalid, the first one gives the reason."""
     held = [one for one in judged if one.refusal is None]
     if any(is_about(one.statement, filename, digest) for one in held):
         return
@@ -262,7 +264,9 @@ def _without_library(message: str, facts: InstallFacts) -> Fault:
 
 
 def extra_command(facts: InstallFacts, extra: str = _EXTRA) -> tuple[str, ...]:
-    """What adds an extra to this version, by its own manager: no newer one comes unverified."""
+    """Return the command that adds an extra to this version, by its own manager; it installs no newer,
+    unverified version.
+    """
     wanted = spell_requirement(extra)
     match facts.method:
         case "uv-tool":
