@@ -1,4 +1,4 @@
-"""What a translation shares: pointers, texts, names, ids, and what was found on the way. Pure."""
+"""Shared parts of a translation: pointers, texts, names, ids, and the findings so far. Pure."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ _SINGLE_BRACES = re.compile(r"(?<![{$])\{([A-Za-z_][A-Za-z0-9_]*)\}(?!\})")
 
 
 def as_text(value: Json) -> str:
-    """A text as it is; anything else as JSON."""
+    """Return a text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else as_json(value)
 
 
 def as_json(value: Json) -> str:
-    """A value as JSON; the same value gives the same text."""
+    """Return a value as JSON; the same value always gives the same text."""
     return dumps(value, ensure_ascii=False, sort_keys=True, separators=(", ", ": "))
 
 
 def as_listed(value: Json) -> list[Json]:
-    """A list as it is, and a value alone as a list of it."""
+    """Return a list unchanged, and a single value as a list of it."""
     return value if isinstance(value, list) else [value]
 
 
 def as_texts(value: Json) -> list[str]:
-    """The texts of a list, or of one value alone; blank ones are left out."""
+    """Return the texts of a list, or of a single value, without blank ones."""
     items = value if isinstance(value, list) else [value]
     return [text for item in items if item is not None and (text := as_text(item)).strip()]
 
 
 def fill_document(value: Json, values: dict[str, str]) -> Json:
-    """A copy of a document in which every `{{name}}` of `values` is replaced by its value."""
+    """Return a copy of a document in which every `{{name}}` of `values` is replaced by its value."""
     if not values:
         return value
     pattern = re.compile(r"\{\{\s*(" + "|".join(re.escape(name) for name in sorted(values)) + r")\s*\}\}")
@@ -58,7 +58,7 @@ def fill_document(value: Json, values: dict[str, str]) -> Json:
 
 
 def double_braces(value: Json) -> Json:
-    """A copy of a document in which every `{name}` is written `{{name}}`."""
+    """Return a copy of a document in which every `{name}` is written `{{name}}`."""
     return change_texts(value, lambda text: _SINGLE_BRACES.sub(r"{{\1}}", text))
 
 
@@ -67,7 +67,7 @@ def double_braces(value: Json) -> Json:
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_-]*)(?:\.[A-Za-z0-9_-]+)*\s*\}\}")
 _NAME = re.compile(r"(?!(__proto__|constructor|prototype)$)[A-Za-z_][A-Za-z0-9_-]*")
 _UNREAD = frozenset({"validation", "args", "id", "title", "agentRole"})
-"""Keys of a part whose texts are not filled in."""
+"""Keys of a part in whose texts no names are replaced."""
 
 
 def find_implicit_names(steps: Json) -> list[str]:
@@ -93,7 +93,7 @@ def _collect(value: Json, own: frozenset[str], used: set[str]) -> None:
 
 
 def _variables(part: dict[str, Json]) -> frozenset[str]:
-    """What a loop sets for its body."""
+    """Return the variables that a loop sets for its body."""
     repeat = part.get("forEach", part.get("count"))
     if not isinstance(repeat, dict):
         return frozenset()
@@ -120,7 +120,7 @@ class _Spelling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Crossing:
-    """What one translation found, and which pointer came from where."""
+    """The findings of one translation, and the original pointer of each native one."""
 
     def __init__(self) -> None:
         self.pointers: dict[str, str] = {}
@@ -161,7 +161,7 @@ class Crossing:
         self.changed(place, message, fix, "unknown_key")
 
     def keep_others(self, pointer: str, value: Object, known: Container[str], holder: str) -> None:
-        """Keep every key of a value that is not known."""
+        """Keep every unknown key of a value."""
         for name in value:
             if name not in known:
                 self.keep(pointer, name, value[name], holder)
@@ -177,7 +177,7 @@ class Crossing:
         self.pointers[native] = original
 
     def count_part(self) -> bool:
-        """Count one more part; false when there are more than any workflow may have."""
+        """Count one more part. Return False if there are more than any workflow may have."""
         self._parts += 1
         return self._parts <= MAX_PARTS + 1
 
@@ -197,7 +197,7 @@ _DIGEST = 8
 
 
 def own_id(crossing: Crossing, written: str, pointer: str) -> str:
-    """The native id of a part; the author gets a note if it is not the one that is written."""
+    """Return the native id of a part; the author gets a note if it differs from the written one."""
     made = native_id(written)
     if made != written:
         message = f"The id {quote(written)} has characters that an id cannot have; the part is called {made}."

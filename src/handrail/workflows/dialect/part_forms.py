@@ -50,7 +50,7 @@ class PartContext:
 
 
 def _loop_id(crossing: Crossing, loop: Source) -> str:
-    """What artifacts call the loop."""
+    """Return the name by which artifacts refer to the loop."""
     source = loop_settings(loop.value).get("conditionSource")
     if isinstance(source, dict) and isinstance(source.get("loopId"), str):
         return own_id(crossing, source["loopId"], f"{loop.pointer}/loop/conditionSource/loopId")
@@ -79,14 +79,16 @@ READ_AS = {
     "templateCall": "it is read as a part of the type template_call",
     "loop": "it is read as the native keys of a loop",
 }
-"""Keys of parts that no native part has, and what becomes of each."""
+"""Keys of parts that no native part has, each with what the translation does with it."""
 _BUNDLED = "wr.contracts."
 
 
 def to_parts(
     context: PartContext, sources: list[Source], native: str, scope: Scope, start: int = 0
 ) -> list[Json]:
-    """The native parts. `native` is the pointer of the list they go to, `start` the place in it."""
+    """Return the native parts. `native` is the pointer of their list, `start` the index of the first one in
+    it.
+    """
     parts: list[Json] = []
     for source in sources:
         place = join_pointer(native, start + len(parts))
@@ -131,7 +133,7 @@ _STEP_KEYS = (frozenset({"requireConfirmation", "notesOptional", *NATIVE_KEYS}) 
 def _step(
     context: PartContext, source: Source, native: str, scope: Scope, *, is_silent: bool = False
 ) -> Object:
-    """`is_silent`: it need not say anything of its own."""
+    """Return the native step. `is_silent` allows a step without a prompt of its own."""
     value, pointer, crossing = source.value, source.pointer, context.crossing
     crossing.came_from(native, pointer)
     _note_spellings(context, source, _STEP_KEYS)
@@ -160,7 +162,7 @@ def _step(
 
 
 def _delegations(context: PartContext, source: Source, holder: str, index: int, scope: Scope) -> list[Json]:
-    """Steps that delegate the delegations, and the step itself with what they found."""
+    """Return steps that run the delegations, then the step itself with their results."""
     value, crossing = source.value, context.crossing
     place = f"{source.pointer}/parallelDelegations"
     crossing.read_as("parallelDelegations", place, READ_AS["parallelDelegations"])
@@ -183,7 +185,7 @@ def _delegations(context: PartContext, source: Source, holder: str, index: int, 
 
 
 def _head(context: PartContext, source: Source, native: str) -> Object:
-    """What every part has: id, title, when and requireConfirmation."""
+    """Return the keys that every part has: id, title, when and requireConfirmation."""
     value, pointer = source.value, source.pointer
     written = value["id"] if isinstance(value.get("id"), str) and value["id"].strip() else ""
     own = own_id(context.crossing, written or "step", f"{pointer}/id")
@@ -235,7 +237,7 @@ def _add_words(context: PartContext, source: Source, native: str, *, is_silent: 
 
 
 def _add_checks(context: PartContext, source: Source, native: str, part: Object) -> list[str]:
-    """What the step must deliver and meet; what cannot be enforced becomes advice."""
+    """Add what the step must deliver and meet; a requirement that cannot be enforced becomes advice."""
     value, pointer, crossing = source.value, source.pointer, context.crossing
     advice: list[str] = []
     if value.get("validationCriteria"):
@@ -333,19 +335,19 @@ _KNOWN = (*_NAMES, "runCondition", "contextMapping", "args", "modelTier", "promp
 
 
 def list_children(crossing: Crossing, value: Json, pointer: str) -> list[list[Json]]:
-    """The delegations, as many together as one step delegates."""
+    """Return the delegations, in groups as large as one step may delegate."""
     listed = value if isinstance(value, list) else [value]
     children = [_child(crossing, one, f"{pointer}/{index}", index + 1) for index, one in enumerate(listed)]
     return [children[first : first + MAX_CHILDREN] for first in range(0, len(children), MAX_CHILDREN)]
 
 
 def collected_name(step_id: str) -> str:
-    """The value that gets what a step's children found."""
+    """Return the name of the value that receives the results of a step's children."""
     return f"found_by_{re.sub('[^A-Za-z0-9]', '_', step_id)}"[:MAX_NAME_CHARACTERS]
 
 
 def add_results(part: Object, names: list[str]) -> Object:
-    """The step with a sentence about what the delegations found."""
+    """Return the step with a sentence about the results of the delegations."""
     sentence = _TOGETHER.format(" and ".join(f"{{{{{name}}}}}" for name in names))
     if "promptBlocks" in part:
         blocks = part["promptBlocks"]

@@ -56,7 +56,7 @@ _CONDITION_KEYS = frozenset({"var", "and", "or", "not", "condition"})
 
 
 def is_foreign(document: Object) -> bool:
-    """Whether a document is to be translated before it is read."""
+    """Whether a document must be translated before it is read."""
     foreign = {name for name in document if name in _FOREIGN_KEYS} | _foreign_shapes(document)
     native = {name for name in document if name in _NATIVE_KEYS}
     for step in islice(_steps(document.get("steps")), MAX_PARTS):
@@ -138,7 +138,7 @@ _SILENT = {
     ),
     "extensionPoints": "each slot is filled with its default",
 }
-"""What is kept as it is, and what becomes of it."""
+"""Keys that have no meaning of their own in a native workflow, each with what becomes of it."""
 _OWN = (
     "id",
     "steps",
@@ -168,7 +168,9 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def to_native(document: Object) -> Translation:
-    """Translate a document. Total: what cannot be understood is passed on for the reader to report."""
+    """Translate a document. It never fails: what it cannot understand is passed on, so that the reader of
+    workflows reports it.
+    """
     crossing = Crossing()
     prepared = _prepared(crossing, document)
     native: Object = {name: prepared[name] for name in _COPIED if name in prepared}
@@ -183,7 +185,7 @@ def to_native(document: Object) -> Translation:
 
 
 def _prepared(crossing: Crossing, document: Object) -> Object:
-    """The document with the names that are known before it runs filled in."""
+    """Return the document with the names filled in that are known before the workflow runs."""
     bindings = {}
     points = document.get("extensionPoints")
     for one in points if isinstance(points, list) else []:

@@ -25,15 +25,17 @@ from handrail.workflows.limits import MAX_ITERATIONS
 NATIVE_KINDS = (*CONDITION_KINDS, "condition_ref")
 
 _NOTHING = [False, 0, "", None]
-"""What counts as false if a condition only names a variable."""
+"""Values that count as false if a condition only names a variable."""
 
 _DECIMAL = re.compile(r"-?\d{1,15}(\.\d{1,15})?", re.ASCII)
 
 
 def to_condition(crossing: Crossing, value: Json, pointer: str, native: str) -> Json:
-    """The native condition; None where nothing is restricted. `native` is the pointer it will have.
+    """Return the native condition; None if the part is not restricted. `native` is the pointer that the
+    condition will have.
 
-    What is no condition of the other dialect is passed on for the reader to judge.
+    A value that is no condition of the other dialect is passed on, so that the reader of workflows reports
+    it.
     """
     if value is None or value == {}:
         return None
@@ -49,7 +51,7 @@ def to_condition(crossing: Crossing, value: Json, pointer: str, native: str) -> 
 
 
 def _members(value: Object) -> list[str]:
-    """The keys that each say something; several of them must all hold."""
+    """Return the keys that each set a condition; if there are several, all their conditions must hold."""
     names = [name for name in ("and", "or") if isinstance(value.get(name), list)]
     names += ["not"] if "not" in value else []
     if isinstance(value.get("var"), str) and value["var"].strip():
@@ -96,7 +98,7 @@ def _compare(variable: str, operator: str, operand: Json) -> Object:
 
 
 def _lenient(variable: str, operator: str, operand: Json) -> Object:
-    """A comparison as this dialect makes it: a text equals what it spells, in any case."""
+    """Return a comparison as this dialect makes it: a text equals the value that it spells, in any case."""
     return {**_compare(variable, operator, operand), "lenient": True}
 
 
@@ -142,7 +144,7 @@ def _ordering(operator: str) -> Callable[[str, Json], Object]:
 
 
 def _number(operand: Json) -> Json:
-    """The number that a text spells; anything else as it is."""
+    """Return the number that a text spells; anything else unchanged."""
     is_number = isinstance(operand, str) and _DECIMAL.fullmatch(operand.strip()) is not None
     return float(operand) if is_number else operand
 
@@ -164,7 +166,7 @@ _COMPARISONS: dict[str, Callable[[str, Json], Object]] = {
 
 
 class Source(NamedTuple):
-    """A value of the original document and its place there."""
+    """A value of the original document, with its pointer."""
 
     value: Json
     pointer: str
@@ -180,7 +182,7 @@ def loop_settings(value: Object) -> Object:
 
 
 def body_sources(loop: Source) -> list[Source]:
-    """What the body of a loop holds, as it is written: steps and ids of steps."""
+    """Return the body of a loop as it is written: steps and ids of steps."""
     body, pointer = loop.value.get("body"), f"{loop.pointer}/body"
     if isinstance(body, list):
         return [Source(one, f"{pointer}/{index}") for index, one in enumerate(body)]
@@ -211,7 +213,7 @@ _KNOWN = frozenset(
 
 
 def add_repeat(crossing: Crossing, loop: Source, native: str, part: Object) -> None:
-    """Add the repetition to the native loop, whose body is already there."""
+    """Add the repetition to the native loop, whose body is already translated."""
     settings, pointer = loop_settings(loop.value), f"{loop.pointer}/loop"
     crossing.keep_others(pointer, settings, _KNOWN, "a loop")
     part["maxIterations"] = _max_iterations(crossing, settings, pointer)
@@ -286,7 +288,7 @@ def _counted(crossing: Crossing, settings: Object, pointer: str, native: str, pa
 
 
 def _counted_by_variable(crossing: Crossing, variable: str, name: str, place: str, part: Object) -> None:
-    """As often as a variable says: through the numbers up to its value."""
+    """Repeat as often as a variable says, through the numbers up to its value."""
     source = _own_list(crossing, part, [], "numbers")
     numbers: Object = crossing.inputs[source]
     del numbers["default"]
@@ -297,7 +299,7 @@ def _counted_by_variable(crossing: Crossing, variable: str, name: str, place: st
 
 
 def _own_list(crossing: Crossing, part: Object, items: list[Json], what: str) -> str:
-    """An input that only this loop uses, with the list as its default."""
+    """Add an input that only this loop uses, with the list as its default."""
     name = native_name(f"{part['loopId']}_{what}".replace("-", "_"))
     description = f"What the loop {part['loopId']} goes through."
     crossing.inputs[name] = {"type": "array", "default": items, "implicit": True, "description": description}

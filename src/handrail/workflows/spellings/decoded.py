@@ -26,15 +26,15 @@ class Comment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decoded(msgspec.Struct, frozen=True, kw_only=True):
-    """There is no document if there are problems; their places are known."""
+    """The result of decoding a file. There is no document if there are problems; their places are known."""
 
     document: Json = None
     values: dict[str, Place] = {}
-    """By pointer: where the value begins."""
+    """Position at which each value begins, by pointer."""
     keys: dict[str, Place] = {}
-    """By pointer: where the key begins, or the dash of an item."""
+    """Position of each key, or of the dash of an item, by pointer."""
     comments: dict[str, Comment] = {}
-    """By pointer; the empty pointer has what stands after everything else."""
+    """Comments by pointer; the empty pointer has those after everything else."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -50,7 +50,7 @@ class Lines:
 
 
 def report(place: Place, message: str, fix: str, edit: Edit = NO_EDIT) -> Problem:
-    """Something that this spelling does not have."""
+    """Report syntax that this spelling does not have."""
     line, column = place
     return Problem(
         code="unreadable", message=message, pointer="", fix=fix, line=line, column=column, edit=edit

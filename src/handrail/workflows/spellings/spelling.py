@@ -27,7 +27,7 @@ def decode_file(content: bytes, spelling: Spelling, decoded: bytes = b"") -> Dec
 
 
 def decode_document(content: bytes, spelling: Spelling, decoded: bytes = b"") -> Json:
-    """The document of a file; None when it cannot be read."""
+    """Return the document of a file; None if it cannot be read."""
     try:
         return decode_file(content, spelling, decoded).document
     except Fault:
@@ -59,14 +59,14 @@ def _decode_text(text: str, spelling: _Parsed) -> Decoded:
 
 
 def write_flow(value: Json) -> str:
-    """A value on one line of YAML."""
+    """Return a value on one line of YAML."""
     from handrail.workflows.spellings import writing  # noqa: PLC0415 - as above
 
     return writing.write_flow(value)
 
 
 def write_document(document: dict[str, Json], spelling: Spelling, comments: dict[str, Comment]) -> str:
-    """The text of a workflow document in the canonical layout of a spelling; JSON has no comments."""
+    """Return the text of a workflow document in the canonical layout of a spelling; JSON has no comments."""
     from handrail.workflows.spellings import writing  # noqa: PLC0415 - as above
 
     match spelling:

@@ -32,7 +32,7 @@ _UNSAFE = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def write_yaml(document: dict[str, Json], comments: Comments) -> str:
-    """The YAML text of a document; the same document and comments, the same text."""
+    """Return the YAML text of a document; the same document and comments give the same text."""
     lines = [*_members(document, "", "", comments), *_remarks(comments.get("", _NO_COMMENT), "")]
     return "".join(f"{line}\n" for line in lines)
 
@@ -70,7 +70,7 @@ def _items(value: list[Json], pointer: str, indent: str, comments: Comments) -> 
 
 
 def _value(head: str, value: Json, pointer: str, indent: str, comments: Comments) -> Iterator[str]:
-    """A value behind its key or its dash."""
+    """Return a value as it follows its key or its dash."""
     comment = comments.get(pointer, _NO_COMMENT)
     beside = f"  #{comment.beside}" if comment.beside else ""
     match value:
@@ -95,7 +95,7 @@ def _value(head: str, value: Json, pointer: str, indent: str, comments: Comments
 
 
 def _flow(value: Json, pointer: str, comments: Comments) -> str:
-    """A short list of plain values in one line; empty where it is none."""
+    """Return a short list of plain values on one line; empty if the value is no such list."""
     if not isinstance(value, list) or any(isinstance(one, (dict, list)) for one in value):
         return ""
     if any(f"{pointer}/{place}" in comments for place in range(len(value))):
@@ -151,7 +151,7 @@ _PLAIN_ID = re.compile(r"[^{}\s]+")
 
 
 def write_markdown(document: dict[str, Json], comments: Comments) -> str:
-    """The Markdown text of a workflow; the same document and comments, the same text."""
+    """Return the Markdown text of a workflow; the same document and comments give the same text."""
     front = {key: value for key, value in document.items() if key != "steps"}
     kept = {pointer: one for pointer, one in comments.items() if not is_within(pointer, "/steps")}
     ends = [comments[name] for name in ("/steps", "") if name in comments]
