@@ -1,10 +1,10 @@
 """Measure everything that `docs/explanation/speed.md` tells, and write the page again: one command.
 
-Run with `python bench/page.py [--try] [--only NAME,...]` on a machine that does nothing else. Each part is a
-bench of its own with a time of its own, twenty minutes in all; one that fails or takes longer leaves its
-part of the page as it was, is named, and makes the exit status 1. Where `uv` can fetch them, LangGraph and
-DBOS are installed for the parts that measure them too. `--try` runs every part with small numbers and
-prints a copy of the page.
+Run with `python bench/page.py [--try] [--only NAME,...] [--workrail DIR]` on a machine that does nothing
+else; DIR is a built clone of WorkRail (`bench/workrail.py`). Each part is a bench of its own with a time of
+its own, twenty minutes in all; one that fails or takes longer leaves its part of the page as it was, is
+named, and makes the exit status 1. Where `uv` can fetch them, LangGraph and DBOS are installed for the parts
+that measure them too. `--try` runs every part with small numbers and prints a copy of the page.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the parts in turn; 1 where one of them wrote nothing."""
     is_try = "--try" in arguments
     named = arguments[arguments.index("--only") + 1].split(",") if "--only" in arguments else list(PARTS)
+    workrail = arguments[arguments.index("--workrail") + 1] if "--workrail" in arguments else ""
     left = []
     with tempfile.TemporaryDirectory() as scratch:
         page = Path(scratch, "speed.md") if is_try else PAGE
@@ -65,6 +66,7 @@ def main(arguments: Sequence[str]) -> int:
             part = PARTS[name]
             python = peers if part.has_peers else [sys.executable]
             words = (part.few if is_try else part.words).split()
+            words += ["--workrail", workrail] if workrail and name == "peers" else []
             command = [*python, str(ROOT / "bench" / f"{name}.py"), *words, "--page", str(page)]
             started = time.monotonic()
             trouble = run(command, part.seconds)

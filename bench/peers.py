@@ -1,7 +1,8 @@
 """One durable step beside plain appends and other stores for agents, all in the same shuffled rounds.
 
-Run with `python bench/peers.py [--json] [--rounds N] [--page FILE]` in an environment that also has
-`langgraph`, `langgraph-checkpoint-sqlite` and `dbos`; what is not installed is skipped and named.
+Run with `python bench/peers.py [--json] [--rounds N] [--page FILE] [--workrail DIR]` in an environment that
+also has `langgraph`, `langgraph-checkpoint-sqlite` and `dbos`; what is not installed is skipped and named.
+DIR is a built clone of WorkRail (`bench/workrail.py`).
 HANDRAIL_BENCH_DIR names a directory on the disk to measure.
 """
 
@@ -23,11 +24,15 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from bench.floor import STEP_BYTES, floors, interleaved, spread
 from bench.generated_page import rewrite
 from bench.walks import BareLog, grown
+from bench.workrail import WorkRail
 
 NOTES = "x" * 500
 LONG = 1_000
 FLOOR = "raw append, preallocated"
-NOT_HAD = "WorkRail is not in the public registries, so it was not installed."
+NO_WORKRAIL = "WorkRail was not built here (`--workrail`)."
+WITH_WORKRAIL = (
+    "WorkRail is called over MCP on stdio, in the first steps of one session; the others in process."
+)
 _PEERS = {"langgraph.checkpoint.sqlite": "LangGraph", "dbos": "DBOS"}
 Calls = dict[str, Callable[[], object]]
 
@@ -109,7 +114,7 @@ def measured_in_dbos(name: str, url: str, calls: Calls, rounds: int) -> dict[str
     return found
 
 
-def measure(rounds: int) -> dict[str, Any]:
+def measure(rounds: int, workrail: str) -> dict[str, Any]:
     """Spreads of everything that is installed, and which packages were skipped."""
     is_there = {name: is_installed(module) for module, name in _PEERS.items()}
     skipped = [f"{name} was not installed." for name, found in is_there.items() if not found]
@@ -120,10 +125,16 @@ def measure(rounds: int) -> dict[str, Any]:
         calls |= own_calls(directory)
         if is_there["LangGraph"]:
             calls |= langgraph_calls(directory)
+        server = WorkRail(workrail, directory) if workrail else None
+        if server is not None:
+            calls["WorkRail, one advance"] = server.advance
+        skipped.append(NO_WORKRAIL if server is None else WITH_WORKRAIL)
         if is_there["DBOS"]:
             samples = measured_in_dbos("DBOS on SQLite", f"sqlite:///{directory}/dbos.db", calls, rounds)
         else:
             samples = interleaved(calls, rounds)
+        if server is not None:
+            server.close()
     return {"spread": {name: spread(found) for name, found in samples.items()}, "skipped": skipped}
 
 
@@ -138,8 +149,10 @@ def make_table(found: dict[str, dict[str, float]]) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     rounds = int(arguments[list(arguments).index("--rounds") + 1]) if "--rounds" in arguments else 100
-    report = measure(rounds)
-    rewrite(arguments, "peers.py", make_table(report["spread"]), *report["skipped"], NOT_HAD)
+    words = list(arguments)
+    workrail = words[words.index("--workrail") + 1] if "--workrail" in words else ""
+    report = measure(rounds, workrail)
+    rewrite(arguments, "peers.py", make_table(report["spread"]), *report["skipped"])
     if "--json" in arguments:
         print(json.dumps(report))
         return 0
