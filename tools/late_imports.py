@@ -19,6 +19,7 @@ if ROOT not in sys.path:
 from tools.measures import imports_inside_functions, python_files  # noqa: E402 - needs the path above
 
 SEAMS = {
+    "src/handrail/host/workspace.py": "an advance starts no program to find its project",
     "src/handrail/main.py": "the entry point imports only what the command needs",
     "src/handrail/wiring.py": "what a call on a running session does not touch is loaded when asked for",
     "src/handrail/__init__.py": "the public library loads its names on first use",

@@ -33,7 +33,7 @@ from tests.cases import every_case
 PATHS = st.binary(max_size=12).map(os.fsdecode) | st.text(max_size=12)
 MANY: Any = st.lists(PATHS, max_size=3).map(tuple)
 ASKED = st.builds(PlaceAsked, path=PATHS, line=st.integers(0, 9), end=st.integers(0, 9), written=PATHS)
-SEEN = st.builds(PlaceSeen, path=PATHS, state=st.sampled_from(("here", "missing", "outside")), own=PATHS)
+SEEN = st.builds(PlaceSeen, path=PATHS, state=st.sampled_from(("here", "missing", "outside")))
 ENTRIES = st.builds(
     GitEntry, path=PATHS, mode=st.just("100644"), object_id=st.just("0" * 40), size=st.integers(0, 99)
 )

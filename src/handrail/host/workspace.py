@@ -29,7 +29,6 @@ from handrail.host.private_files import (
     replace_private,
     walk_up,
 )
-from handrail.host.programs import open_listing
 from handrail.host.settings import LocalSettings
 
 MOST_PROJECTS = 1_000
@@ -281,6 +280,8 @@ def _find_root_commit(root: str, home: str, environment: Mapping[str, str]) -> s
     kept = _read_line(path) if home else ""
     if re.fullmatch(_COMMIT, kept):
         return kept
+    from handrail.host.programs import open_listing  # noqa: PLC0415 - an advance starts no program
+
     git = open_listing(root, environment, _HISTORY_SECONDS)
     listed = git.run("rev-list", "--max-parents=0", "--timestamp", "HEAD") or b""
     dated = sorted((int(when), commit) for when, commit in map(str.split, listed.decode().splitlines()))

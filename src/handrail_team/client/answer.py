@@ -28,7 +28,7 @@ from handrail.runtime.runtime import Runtime, TreeDue
 from handrail.version import __version__
 from handrail_team.accounts.forgetting import ON_MACHINE
 from handrail_team.client.note_tree import NOTE_TREE
-from handrail_team.client.sent_ports import enter_client
+from handrail_team.client.sent_ports import SentTrees, enter_client
 from handrail_team.client.wire import (
     PROTOCOL,
     ClientAnswer,
@@ -84,6 +84,9 @@ def _answer(runtime: Runtime, call: ClientCall) -> ClientAnswer:
         return ClientAnswer(
             version=__version__, facts_first=msgspec.structs.replace(order, request_state=state)
         )
+    trees = entered.trees()
+    assert isinstance(trees, SentTrees), "a client's call has the trees that it sent"
+    trees.may_ask = False
     for due_tree in entered.trees_due or ():
         if isinstance(due_tree, TreeDue):
             try_afterwards(entered, partial(take_due_tree, entered, due_tree, 0))

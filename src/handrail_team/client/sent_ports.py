@@ -271,6 +271,8 @@ class SentTrees(UnseenTrees):
         self._packs: list[bytes] = []
         self._seen = {row.tree.taken.tree: row.tree for row in seen.programs if row.tree is not None}
         self._seen |= {} if seen.tree is None else {seen.tree.taken.tree: seen.tree}
+        self.may_ask = True
+        """Whether the client still waits for an answer; after it, a missing fact stays unknown."""
         self.now = seen.tree
         """The present files; after a program ran, the files that it left."""
 
@@ -322,6 +324,8 @@ class SentTrees(UnseenTrees):
         if before == after:
             return ()
         row = self._changes.get((before, after))
+        if row is None and not self.may_ask:
+            return Unseen(reason="the client was not asked to compare them")
         if row is None:
             _ask(compare=(TreePair(before=before, after=after, packs=tuple(self._packs)),))
         return Unseen(reason=row.trouble) if row.changes is None else row.changes

@@ -503,12 +503,18 @@ OPERATION = Operation(
     tool_fields=("query", "cursor", "project"),
 )
 
+
+def show_work(rt: ReadPorts, request: ShowWork) -> WorkHere:
+    """Return the work in progress in a project."""
+    return find_work_in_progress(rt, project_of(rt, request.project))
+
+
 WORK_HERE = Operation(
     name="session.work",
     effect="read",
     summary="What is under way in a project.",
     input=ShowWork,
     output=WorkHere,
-    perform=lambda rt, request: find_work_in_progress(rt, project_of(rt, request.project)),
+    perform=show_work,
 )
 """Not in the registry: only a client's hook calls it, and a team server answers it."""

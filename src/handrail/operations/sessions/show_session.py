@@ -85,7 +85,7 @@ from handrail.views.summaries import (
 )
 from handrail.workflows.compiled import Leaf
 
-LIST_BYTES = 5_376
+LIST_BYTES = 5_120
 """Most bytes of each encoded list of a summary: the newest that fit. The others are counted."""
 RUNS_BYTES = 49_152
 """Most bytes of all runs together; the latest run is always shown."""
