@@ -41,7 +41,7 @@ PARTS = {
     "log": Part(
         words="--rounds 50 --nodes 10,1000,10000",
         few="--rounds 3 --nodes 10,100",
-        seconds=90,
+        seconds=180,
     ),
     "flat": Part(words="", few="--sessions 50 --rounds 3", seconds=120),
     "cold_start": Part(words="--rounds 25", few="", seconds=180),
